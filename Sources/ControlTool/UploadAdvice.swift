@@ -52,6 +52,14 @@ struct UploadAdvice {
             return
                 "A page answers\(code) in the backend's place: look for a captive portal, a single-page app's fallback or "
                 + "a maintenance page at \(names.table).url, \(again)"
+        case "php_error":
+            return
+                "PHP printed an error before its answer\(code), so nobody knows whether the batch was stored: see its log at "
+                + "\(names.server), set display_errors to Off there, \(again)"
+        case "refused":
+            return
+                "The answer\(code) does not say that the batch was taken: see the log of \(names.server), correct its token, "
+                + "\(names.table).url or \(names.table).accept_member, \(again)"
         case "no_ack":
             return
                 "The answer\(code) does not acknowledge the batch, which \(names.table).require_ack demands: let the "

@@ -123,6 +123,7 @@ struct FormatDraft {
     var owntracks = Settings.OwnTracks(deviceID: "")
     var mqtt = Settings.MQTT()
     var speedUnit = Settings.SpeedUnit.knots
+    var uniqueID = Settings.UniqueID.location
 
     /// A request holds one row whatever is configured.
     var isOneRow: Bool { name.isOneRow || name == .template && template.isForm }
@@ -149,7 +150,7 @@ struct FormatDraft {
             return .template(format)
         case .overland:
             var format = Settings.Overland()
-            (format.deviceID, format.order) = (deviceID, order)
+            (format.deviceID, format.order, format.uniqueID) = (deviceID, order, uniqueID)
             return .overland(format)
         case .owntracks:
             var format = owntracks

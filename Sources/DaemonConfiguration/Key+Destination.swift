@@ -65,6 +65,16 @@ extension Key {
             "sync.require_ack", \.main.sync.requireAck,
             "Believe a 2xx only if its body is a JSON object with the batch_id."
         ).only(.beekon, .template),
+        .optionalText(
+            "sync.accept_member", \.main.sync.acceptMember, Rules.path,
+            "Believe a 2xx only if this member of its JSON is accept_value: a dot path, a number is an index of an array.\n"
+                + "\"\": none is demanded; but of overland's answers those that are JSON must have result = \"ok\"."
+        ).only(.beekon, .template, .overland),
+        .list(
+            "sync.accept_value", \.main.sync.acceptValues, limit: 16, Rules.acceptedValue,
+            "What accept_member must be, a text or a list of them: a text by its content, a number, true, false and null\n"
+                + "as they are written."
+        ).single.only(.beekon, .template, .overland),
         .flag(
             "sync.allow_insecure_http", \.main.sync.allowInsecureHTTP,
             "Allow http and mqtt, which others can read and change in transit, to other hosts."
@@ -107,6 +117,10 @@ extension Key {
             "sync.speed_unit", \.main.format.speedUnit,
             "knots for Traccar, and PhoneTrack's /log/traccar; mps for PhoneTrack's /log/gpslogger."
         ).only(.osmand),
+        .choice(
+            "sync.unique_id", \.main.format.uniqueID,
+            "What unique_id names: each location, as id does, or this device, as in the app Overland."
+        ).only(.overland),
         .choice(
             "sync.method", \.main.format.template.method,
             "Method of the request; GET has one record, in the query."

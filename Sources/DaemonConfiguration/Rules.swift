@@ -96,6 +96,10 @@ enum Rules {
         return nil
     }
 
+    static func acceptedValue(_ text: String) -> String? {
+        text.utf8.count <= 255 && text.isOneLine ? nil : "must be one line of at most 255 bytes"
+    }
+
     static func token(_ text: String) -> String? {
         guard !text.isEmpty, text.utf8.count <= SecretFile.maxBytes, text.isOneLine else {
             return "must be one line of 1 to \(SecretFile.maxBytes) bytes without control characters"

@@ -93,9 +93,19 @@ extension Settings {
     package struct Overland: Sendable, Equatable {
         /// Property `device_id` of each location.
         package var deviceID: String?
+        /// Property `unique_id` of each location.
+        package var uniqueID = UniqueID.location
         package var order = Order.oldest
 
         package init() {}
+    }
+
+    /// What `unique_id` names, for Overland's servers.
+    package enum UniqueID: String, Sendable, CaseIterable {
+        /// The location, which `id` names as well.
+        case location
+        /// This installation, as the app Overland means it.
+        case device
     }
 
     /// OwnTracks JSON, one row a message.

@@ -28,6 +28,15 @@ extension SettingsBuilder {
                 "\(format.rawValue) cannot keep what the backend calls invalid; use drop or isolate"
             ),
             (
+                own.sync.acceptMember == nil && own.sync.acceptValues != Settings.Sync().acceptValues
+                    && !isBroken(table + ".accept_member"), table + ".accept_value",
+                "is what \(table).accept_member must be; set that as well"
+            ),
+            (
+                own.sync.acceptValues.isEmpty, table + ".accept_value",
+                "would accept nothing; name a value, such as \"ok\""
+            ),
+            (
                 format.isOneRow && own.sync.onReject == .isolate, table + ".on_reject",
                 "a request of \(format.rawValue) holds one row, so there is nothing to isolate it from; use keep or drop"
             ),

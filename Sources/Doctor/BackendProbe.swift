@@ -74,9 +74,11 @@ enum BackendProbe {
     private static func answer(_ judgement: Judgement) -> BackendFacts.Answer {
         switch judgement.doubt {
         case .page: .page(judgement.status)
+        case .phpError: .phpError(judgement.status)
         case .noAck: .noAck(judgement.status)
         case .refused: .refused(judgement.status)
-        case nil: .status(judgement.status)
+        case .unread: .unread(judgement.status)
+        case nil: judgement.isSilent ? .silent(judgement.status) : .status(judgement.status)
         }
     }
 
@@ -137,7 +139,7 @@ enum BackendProbe {
                         kind: .network, message: "the answer is not that to the request: \(fault)"))
             }
             var judgement = request.format.judge(
-                answer, acknowledging: sync.requireAck ? id : nil, at: now())
+                answer, acknowledging: sync.requireAck ? id : nil, saying: Acceptance(sync), at: now())
             if judgement.verdict != .accepted {
                 judgement.reason = answer.reason(
                     hiding: SecretTexts(sync.secretTexts + sync.pathKeys).hidden)
@@ -167,7 +169,8 @@ enum BackendProbe {
             return format.request(
                 session: newest?.session ?? ids.next(at: now()), extras: nil, locations: locations
             ).map { (id, $0) }
-        case .overland(let own): return (id, OverlandFormat(deviceID: own.deviceID).request([]))
+        case .overland(let own):
+            return (id, OverlandFormat(own, installID: installID ?? newID()).request([]))
         case .owntracks(let own):
             let format = OwnTracksFormat(user: own.username?.text, deviceID: own.deviceID)
             return newest.map { (id, format.request($0, sentAt: now())) }

@@ -21,7 +21,7 @@ extension Checks {
         ]
             + [
                 deadLetters(facts.status?.sync, of: DestinationNames.main, facts),
-                heartbeat(facts.status?.sync, backend, facts),
+                heartbeat(facts.status?.sync, backend, facts), uniqueID(backend),
             ].compactMap(\.self)
     }
 
@@ -36,13 +36,16 @@ extension Checks {
     ) -> Finding? {
         guard let sync, sync.rejected > 0 else { return nil }
         let name = "dead letters"
-        let count = sync.rejected == 1 ? "1 rejected location is" : "\(Quantity.count(sync.rejected)) rejected locations are"
+        let count =
+            sync.rejected == 1
+            ? "1 rejected location is" : "\(Quantity.count(sync.rejected)) rejected locations are"
         guard let newest = sync.rejection, let age = seconds(since: newest.rejectedAt, facts) else {
             return .ok(name, "\(count) kept")
         }
         let said = newest.httpStatus == 0 ? "no answer" : ServerWords.code(newest.httpStatus, newest.reason)
         let text =
-            "\(count) kept, the newest from \(Quantity.duration(seconds: age)) ago" + (said.map { " (\($0))" } ?? "")
+            "\(count) kept, the newest from \(Quantity.duration(seconds: age)) ago"
+            + (said.map { " (\($0))" } ?? "")
         guard age < refusalAge else { return .ok(name, text) }
         let option = DestinationNames(destination).option
         return .failed(
@@ -61,6 +64,16 @@ extension Checks {
         return .failed(
             "heartbeat", text.summary,
             "let it accept batches without locations, or set \(backend.table).heartbeat_seconds to 0")
+    }
+
+    /// nil where it is settled what `unique_id` names.
+    static func uniqueID(_ backend: BackendFacts) -> Finding? {
+        guard backend.hasOldUniqueID else { return nil }
+        return .skipped(
+            "unique_id",
+            "names each location, as id does; a later version will name the device with it, as the app Overland does",
+            "set \(backend.table).unique_id = \"device\" where the server expects that, else \"location\" to keep it"
+        )
     }
 
     static func name(_ backend: BackendFacts) -> Finding {
@@ -91,7 +104,8 @@ extension Checks {
         }
         guard isConnected(backend) else { return .skipped("TLS", "no connection") }
         switch backend.answer {
-        case .status, .page, .noAck, .refused, .broker: return .ok("TLS", "the certificate is valid")
+        case .status, .page, .phpError, .noAck, .refused, .unread, .silent, .broker:
+            return .ok("TLS", "the certificate is valid")
         case .failed(let message, isClock: true):
             return .failed(
                 "TLS", "the certificate is not valid yet by this machine's clock: \(message)",
@@ -126,6 +140,10 @@ extension Checks {
                 name, "answers \(status) to an empty batch with a page, which beekond does not believe" + said(backend),
                 "look for a captive portal, a single-page app's fallback or a maintenance page at "
                     + "\(backend.table).url (\(backend.url))")
+        case .phpError(let status):
+            return .failed(
+                name, "answers \(status) to an empty batch, but PHP printed an error before its answer",
+                "see the log of PHP at \(backend.url), and set display_errors to Off there")
         case .noAck(let status):
             return .failed(
                 name,
@@ -135,8 +153,20 @@ extension Checks {
             )
         case .refused(let status):
             return .failed(
-                name, "answers \(status) to an empty batch, with a result other than ok" + said(backend),
-                "see the log of \(backend.url)")
+                name, "answers \(status) to an empty batch without saying that it was taken" + said(backend),
+                unaccepted(backend))
+        case .unread(let status):
+            return .failed(
+                name,
+                "answers \(status) to an empty batch with a body that cannot be read to its end: more than 64 KiB, compressed, "
+                    + "cut off or no JSON",
+                unaccepted(backend))
+        case .silent(let status):
+            return .skipped(
+                name,
+                "answers \(status) to an empty batch without a word on whether it was taken, which beekond believes",
+                "where the server answers {\"result\":\"ok\"} to what it stores, set \(backend.table).accept_member = \"result\""
+            )
         case .failed(let message, let isClock) where isClock || isTLSFailure(message):
             return .skipped(name, "no TLS")
         case .failed(let message, _):
@@ -151,6 +181,11 @@ extension Checks {
                     + "test \(destination)")
         case nil: return inferred(facts)
         }
+    }
+
+    private static func unaccepted(_ backend: BackendFacts) -> String {
+        "see the log of \(backend.url), and correct its token, \(backend.table).url, or what \(backend.table).accept_member "
+            + "and accept_value demand"
     }
 
     private static func judge(

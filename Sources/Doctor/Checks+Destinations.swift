@@ -25,7 +25,10 @@ extension Checks {
         }
         let place = "\(backend.host):\(backend.port) accepts connections"
         let said = [place, encryption.result == .ok ? encryption.text : nil, answer?.text]
-        return .ok(check, said.compactMap(\.self).joined(separator: ", "))
+            .compactMap(\.self).joined(separator: ", ")
+        if let answer, let remedy = answer.remedy { return .skipped(check, said, remedy) }
+        guard let unique = uniqueID(backend), let remedy = unique.remedy else { return .ok(check, said) }
+        return .skipped(check, "\(said); unique_id \(unique.text)", remedy)
     }
 
     private static func orphan(_ orphan: Wire.Destination) -> Finding {

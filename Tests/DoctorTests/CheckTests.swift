@@ -224,6 +224,19 @@ struct CheckTests {
         #expect(last()?.remedy?.contains("[destination.home]") == true)
         facts.others[0].backend.answer = .refused(200)
         #expect(last()?.result == .failed)
+        for answer in [.phpError(200), .unread(200)] as [BackendFacts.Answer] {
+            facts.others[0].backend.answer = answer
+            #expect(last()?.result == .failed)
+        }
+        // Nothing is wrong, and something is to be known.
+        facts.others[0].backend.answer = .silent(200)
+        #expect(last()?.result == .skipped && last()?.remedy?.contains("accept_member") == true)
+        facts.others[0].backend.answer = .status(200)
+        #expect(last()?.result == .ok)
+        facts.others[0].backend.hasOldUniqueID = true
+        #expect(last()?.result == .skipped)
+        #expect(last()?.remedy?.contains("destination.home.unique_id = \"device\"") == true)
+        facts.others[0].backend.hasOldUniqueID = false
         // What accepts real batches may refuse an empty one.
         facts.others[0].backend.answer = .status(422)
         #expect(last()?.result == .failed)

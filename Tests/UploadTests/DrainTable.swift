@@ -127,6 +127,17 @@ extension DrainTests {
             path: Place.sending + [Place.answer(200, .noAck)],
             exits: [(.done, .perform(.weighRefusal(.noAck, isScheduled: true)))]),
         Place(
+            name: "recording a 2xx that refuses", path: Place.sending + [Place.answer(200, .refused)],
+            exits: [(.done, .perform(.markPermanent))]),
+        Place(
+            name: "recording a 2xx that cannot be read, behind which the batch may be stored",
+            path: Place.sending + [Place.answer(200, .unread)],
+            exits: [(.done, .perform(.weighRefusal(.unread, isScheduled: true)))]),
+        Place(
+            name: "recording an error of PHP, behind which the batch may be stored",
+            path: Place.sending + [Place.answer(200, .phpError)],
+            exits: [(.done, .perform(.weighRefusal(.phpError, isScheduled: true)))]),
+        Place(
             name: "counting a timeout", path: Place.sending + [.failed(isForTime: true)],
             exits: [(.done, lostNetwork)]),
         Place(name: "acknowledging", path: Place.accepted, exits: [(.done, .perform(.freezeNext))]),
@@ -150,7 +161,7 @@ extension DrainTests {
             exits: [(.done, .perform(.weighRefusal(nil, isScheduled: true)))]),
         Place(
             name: "weighing", path: Place.sending + [Place.answer(200, .refused), .done, .done],
-            exits: [(.done, .finish(.failed(.permanent))), (.mayBeBlamed, .perform(.freezeProbe))]),
+            exits: [(.done, .finish(.failed(.refused))), (.mayBeBlamed, .perform(.freezeProbe))]),
         Place(
             name: "freezing a probe", path: Place.blamed,
             exits: [

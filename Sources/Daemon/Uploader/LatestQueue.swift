@@ -63,7 +63,7 @@ final class LatestQueue {
         case .freezeNext: return try takeNewest()
         case .record(let judgement):
             guard let current else { return nil }
-            report.recorded(judgement, of: current)
+            report.recorded(judgement, of: current, now: .current())
             return .done
         case .countTimeout, .markPermanent, .weighRefusal: return current == nil ? nil : .done
         case .acknowledge:

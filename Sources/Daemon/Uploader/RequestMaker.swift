@@ -31,7 +31,7 @@ struct RequestMaker: ~Copyable {
 
     /// Other settings, for the requests from now on.
     mutating func configure(_ sync: Settings.Sync?) {
-        foreign = sync.flatMap { Foreign($0.format) }
+        foreign = sync.flatMap { Foreign($0.format, installID: installID) }
         template = nil
         beekon = nil
         switch sync?.format {
@@ -127,10 +127,10 @@ extension RequestMaker {
 }
 
 extension RequestMaker.Foreign {
-    fileprivate init?(_ format: Settings.Format) {
+    fileprivate init?(_ format: Settings.Format, installID: String) {
         switch format {
         case .beekon, .template: return nil
-        case .overland(let own): self = .overland(OverlandFormat(deviceID: own.deviceID))
+        case .overland(let own): self = .overland(OverlandFormat(own, installID: installID))
         case .owntracks(let own):
             self = .owntracks(OwnTracksFormat(user: own.username?.text, deviceID: own.deviceID))
         case .osmand(let own):
@@ -182,7 +182,7 @@ extension Settings.Format {
         case .template(let own):
             " template \(own.method.rawValue) \(own.compress) \(own.shape.identity)"
                 + (own.contentType.map { " \($0)" } ?? "")
-        case .overland: " overland"
+        case .overland(let own): " overland" + (own.uniqueID == .device ? " device" : "")
         case .owntracks(let own): " owntracks" + (own.username.map { " \($0.text)" } ?? "")
         case .osmand(let own): " osmand \(own.speedUnit.rawValue)"
         }

@@ -131,8 +131,38 @@ extension UploadReport {
     }
 
     /// The answer counts.
-    func recorded(_ judgement: Judgement, of batch: FrozenBatch) {
+    func recorded(_ judgement: Judgement, of batch: FrozenBatch, now: BootInstant) {
         recorded(judgement, bytes: batch.request.body.count)
+        guard judgement.verdict == .accepted else { return }
+        if judgement.isSilent { warnOfSilence(judgement.status) }
+        if let saved = judgement.saved, saved < batch.rows {
+            warnOfShortfall(saved, batch, now: now)
+        }
+    }
+
+    /// Once: the server answers so each time.
+    private func warnOfSilence(_ status: Int) {
+        guard !hasWarnedOfSilence else { return }
+        hasWarnedOfSilence = true
+        warn(
+            .acceptanceDoubtful,
+            "the server of \(port.name) answers \(status) without a word on whether it has taken the batch, which is believed; "
+                + "where it answers {\"result\":\"ok\"} to what it stores, set \(port.name.table).accept_member = \"result\"",
+            [(.httpStatus, "\(status)"), (.destination, port.name.text)])
+    }
+
+    /// It has taken the batch all the same: to send it again would bring the same.
+    private func warnOfShortfall(_ saved: Int, _ batch: FrozenBatch, now: BootInstant) {
+        if let last = lastShortfall, now.seconds(since: last) < Self.logInterval { return }
+        lastShortfall = now
+        warn(
+            .acceptanceDoubtful,
+            "the server of \(port.name) accepts a batch and says that it has saved \(saved) of \(batch.rows) locations: its log "
+                + "should say why",
+            [
+                (.batch, batch.id.description), (.count, "\(batch.rows - saved)"),
+                (.destination, port.name.text),
+            ])
     }
 
     /// - Parameter bytes: of the body.

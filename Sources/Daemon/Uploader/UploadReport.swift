@@ -26,6 +26,10 @@ final class UploadReport {
     var lastUnmatched: BootInstant?
     /// How rows were refused for good since the latest drain began, and how many.
     var refused: (rows: Int, latest: Refusal?) = (0, nil)
+    /// The log has said that the server accepts batches without saying so.
+    var hasWarnedOfSilence = false
+    /// When the log has last said that the server saves fewer locations than it was sent.
+    var lastShortfall: BootInstant?
 
     /// Seconds after which the same fault is logged again.
     static let logInterval = 3600.0

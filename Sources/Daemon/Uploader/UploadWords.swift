@@ -28,6 +28,14 @@ extension DrainOutcome.Failure {
         case .page:
             "a page answers \(code) in the backend's place, which is not believed: look for a captive portal, a "
                 + "single-page app's fallback or a maintenance page at \(table).url" + next
+        case .phpError:
+            "PHP printed an error before its answer (\(code)), so nobody knows whether the batch was stored: see its log at the "
+                + "server of \(table).url, and set display_errors to Off there" + next
+        case .refused:
+            "the answer (\(code)) does not say that the batch was taken: a body that can be read to its end must have "
+                + (sync?.acceptance ?? "what \(table).accept_member demands")
+                + " (\(table).accept_member, accept_value); "
+                + "see the server's log, and check the token and \(table).url" + next
         case .noAck:
             "the answer (\(code)) does not acknowledge the batch, which \(table).require_ack demands: the backend must "
                 + "answer a JSON object with this batch_id, or require_ack be set to false" + next
@@ -71,6 +79,12 @@ extension Settings.Sync {
 }
 
 extension Settings.Sync {
+    /// What an answer must say, as in `result = "ok"`.
+    fileprivate var acceptance: String {
+        let values = acceptValues.map { "\"\($0)\"" }.joined(separator: " or ")
+        return "\(acceptMember ?? "result") = \(values)"
+    }
+
     /// A lower `batch_size` makes no request smaller.
     var sendsSingleRows: Bool { batchSize <= 1 || format.name.isOneRow }
 }
@@ -85,8 +99,11 @@ extension Doubt {
     var words: String {
         switch self {
         case .page: " with a page, which is not believed"
+        case .phpError: ", but PHP printed an error before its answer, which is not believed"
         case .noAck: " without an acknowledgement of the batch (require_ack)"
-        case .refused: " with a result other than ok"
+        case .refused: " without saying that the batch was taken (accept_member)"
+        case .unread:
+            " with a body that cannot be read to its end, so it does not say that the batch was taken (accept_member)"
         }
     }
 }
@@ -100,7 +117,8 @@ extension SyncResult.Outcome {
             case .drained: hadWork ? .drained : .nothingPending
             case .transient: .transient
             case .failed(.auth): .auth
-            case .failed(.permanent), .failed(.page), .failed(.noAck): .permanent
+            case .failed(.permanent), .failed(.page), .failed(.phpError), .failed(.noAck), .failed(.refused):
+                .permanent
             case .failed(.rejected), .failed(.deadLettersFull): .rejected
             }
     }

@@ -235,7 +235,10 @@ extension Uploader {
         let now = BootInstant.current()
         var sync = sync
         // Nobody but the server decides what the log is answered with.
-        if postscript.kind == .log { sync?.requireAck = false }
+        if postscript.kind == .log {
+            sync?.requireAck = false
+            sync?.acceptMember = nil
+        }
         var judgement = reply.judged(
             as: postscript.request.format, of: postscript.id, by: sync, at: hub.clock.time(now: now))
         judgement.reason = reason(in: reply, judgement)
@@ -264,7 +267,7 @@ extension Uploader {
     }
 
     private func record(_ judgement: Judgement, _ batch: FrozenBatch) throws(StorageError) {
-        report.recorded(judgement, of: batch)
+        report.recorded(judgement, of: batch, now: .current())
         // Accepted, it will be forgotten with the batch.
         if judgement.verdict != .accepted { report.oversized(try queue.count(judgement.size, batch)) }
     }

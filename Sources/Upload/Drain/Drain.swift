@@ -298,8 +298,7 @@ package struct Drain: Sendable {
         case .transient(let retryAfter):
             return finish(.transient(isNetwork: false, retryAfter: retryAfter))
         case .permanent:
-            // Without its acknowledgement the rows may be stored all the same: in another batch they would arrive twice.
-            guard judgement.size != .tooLarge, judgement.doubt != .noAck else {
+            guard judgement.size != .tooLarge, judgement.doubt?.leavesOpen != true else {
                 return weigh(judgement.doubt)
             }
             return perform(.markPermanent, in: .marking(judgement.doubt))

@@ -25,6 +25,15 @@ struct RequestText {
         time.appendISO8601(to: &bytes)
     }
 
+    /// Without a fraction when it is on the second.
+    mutating func put(brief time: Timestamp) {
+        put(time)
+        let fraction = Array(".000Z".utf8)
+        guard bytes.suffix(fraction.count).elementsEqual(fraction) else { return }
+        bytes.removeLast(fraction.count)
+        put("Z")
+    }
+
     /// The shortest text that reads back as the same Double; must be finite.
     mutating func put(_ value: Double) {
         withUnsafeTemporaryAllocation(byteCount: Self.room, alignment: 1) { room in

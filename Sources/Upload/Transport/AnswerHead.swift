@@ -5,7 +5,7 @@ struct AnswerHead {
 
     /// The value of `Retry-After`, without the blanks around it.
     private(set) var retryAfter: String?
-    /// The body is a page, according to its `Content-Type`.
+    /// The body is HTML, according to a `Content-Type`: any of them, where there are several.
     private(set) var isHTML = false
     /// The body is compressed without having been asked for, so it cannot be read.
     private(set) var isCoded = false
@@ -24,8 +24,8 @@ struct AnswerHead {
         if let value = Self.value(of: "retry-after:", line) { retryAfter = value }
         guard !isComplete else { return }
         if let value = Self.value(of: "content-type:", line)?.lowercased() {
-            let type = value.prefix { $0 != ";" && $0 != " " && $0 != "\t" }
-            isHTML = type == "text/html" || type == "application/xhtml+xml"
+            let type = value.prefix { $0 != ";" && $0 != "," && $0 != " " && $0 != "\t" }
+            isHTML = isHTML || type == "text/html" || type == "application/xhtml+xml"
         }
         if let value = Self.value(of: "content-length:", line) { readLength(value) }
         if let value = Self.value(of: "content-encoding:", line)?.lowercased() {

@@ -48,7 +48,9 @@ package enum Reply: Equatable, Sendable {
     ) -> Judgement {
         switch self {
         case .http(let answer):
-            format.judge(answer, acknowledging: sync?.requireAck == false ? nil : batch, at: time)
+            format.judge(
+                answer, acknowledging: sync?.requireAck == false ? nil : batch,
+                saying: sync.flatMap { Acceptance($0) }, at: time)
         case .mqtt(let answer):
             OwnTracksMQTT.judge(answer, acceptsUnsubscribed: sync?.mqtt?.acceptUnsubscribed ?? false)
         }

@@ -13,8 +13,12 @@ package struct Answer: Equatable, Sendable {
     package let status: Int
     /// The value of `Retry-After`, as it came.
     package let retryAfter: String?
-    /// It begins like an HTML page, or may do so where it was not read.
+    /// It is no answer of the backend's: an HTML page, or an error that PHP printed. Also what may be one and was not read.
     package let isPage: Bool
+    /// It begins with an error that PHP printed.
+    package let isPHPError: Bool
+    /// Its first character is `{`, as far as it could be read.
+    package let isObject: Bool
     /// It is not compressed: compression is never asked for, so nothing here can undo it.
     package let isReadable: Bool
     /// The body exceeds 64 KiB, and the rest was not read.
@@ -33,7 +37,11 @@ package struct Answer: Equatable, Sendable {
         self.status = status
         self.isEarly = isEarly
         retryAfter = head.retryAfter
-        isPage = start.isPage || isCut && start.mayBePage || head.isCoded && head.isHTML
+        isPHPError = start.isPHPError
+        isPage =
+            isPHPError || start.isPage(asHTML: head.isHTML) || isCut && start.mayBePage
+            || head.isCoded && head.isHTML
+        isObject = start.isObject
         isReadable = !head.isCoded
         self.isCut = isCut
         said = text
@@ -46,6 +54,11 @@ package struct Answer: Equatable, Sendable {
     package func reason(hiding hide: (String) -> String) -> String? {
         isReadable ? ServerReason.read(said, hiding: hide) : nil
     }
+}
+
+extension Answer {
+    /// Why a 2xx with this body is not believed, whatever else it says; nil: it may be.
+    var pageDoubt: Doubt? { isPHPError ? .phpError : isPage ? .page : nil }
 }
 
 /// Why there is no complete answer.

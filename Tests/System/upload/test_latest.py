@@ -7,6 +7,7 @@ import random
 import sys
 import time
 import unittest
+from datetime import datetime
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -170,7 +171,8 @@ class LatestTests(LatestTest):
         cases = {
             "owntracks": ({"device_id": "van1"}, lambda query, body: body["tst"]),
             "osmand": ({"device_id": "van1"}, lambda query, body: int(query["timestamp"])),
-            "overland": ({}, lambda query, body: from_iso(body["locations"][0]["properties"]["timestamp"]) // 1000),
+            "overland": ({}, lambda query, body: datetime.fromisoformat(
+                body["locations"][0]["properties"]["timestamp"]).timestamp()),
         }
         for name, (values, read) in cases.items():
             with self.subTest(format=name):

@@ -13,31 +13,12 @@ extension WriteAheadLog {
     /// - Returns: nil when no transaction in it was ever committed.
     package static func contents(database: String) throws(SQLiteError) -> Contents? {
         let file = try LogFile.open(database + "-wal")
-        guard let header = try file.read(LogFile.headerSize, at: 0), var sum = Checksum(header) else {
-            return nil
+        guard let committed = try file.committed() else { return nil }
+        var firstPage: [UInt8]?
+        if let offset = committed.frames[1] {
+            firstPage = try file.read(committed.pageSize, at: offset + Int64(LogFile.frameHeaderSize))
         }
-        let pageSize = Int(LogFile.number(header, 8))
-        guard (512...65536).contains(pageSize), pageSize & (pageSize - 1) == 0 else { return nil }
-        var offset = Int64(LogFile.headerSize)
-        var (pages, uncommitted): (Set<UInt32>, Set<UInt32>) = ([], [])
-        var (firstPage, newFirstPage): ([UInt8]?, [UInt8]?)
-        var size: UInt32 = 0
-        while let frame = try file.read(LogFile.frameHeaderSize + pageSize, at: offset),
-            frame[8..<16] == header[16..<24], sum.accepts(frame)
-        {
-            offset += Int64(frame.count)
-            let page = LogFile.number(frame, 0)
-            uncommitted.insert(page)
-            if page == 1 { newFirstPage = Array(frame[LogFile.frameHeaderSize...]) }
-            // A frame that commits a transaction carries the size of the database.
-            guard LogFile.number(frame, 4) != 0 else { continue }
-            size = LogFile.number(frame, 4)
-            pages.formUnion(uncommitted)
-            uncommitted = []
-            firstPage = newFirstPage
-        }
-        guard size > 0 else { return nil }
-        let isWhole = pages.count { 1...size ~= $0 } == Int(size)
+        let isWhole = committed.frames.keys.count { 1...committed.size ~= $0 } == Int(committed.size)
         return Contents(firstPage: firstPage, isWhole: isWhole)
     }
 
@@ -51,7 +32,7 @@ extension WriteAheadLog {
     }
 
     /// SQLite's running checksum over the header and every frame: where it breaks, the WAL ends.
-    private struct Checksum {
+    struct Checksum {
         private let isBigEndian: Bool
         private var sum: (UInt32, UInt32) = (0, 0)
 

@@ -34,7 +34,7 @@ struct LogFile: ~Copyable {
     static let frameHeaderSize = 24
 
     private let path: UnsafeMutablePointer<CChar>
-    private let file: UnsafeMutablePointer<sqlite3_file>
+    let file: UnsafeMutablePointer<sqlite3_file>
     private let memory: UnsafeMutableRawPointer
 
     private init(path text: String, size: Int) {
@@ -48,12 +48,14 @@ struct LogFile: ~Copyable {
         for (index, byte) in bytes.enumerated() { path[index] = byte }
     }
 
-    static func open(_ path: String) throws(SQLiteError) -> LogFile {
+    static func open(
+        _ path: String, _ flags: Int32 = SQLITE_OPEN_READWRITE | SQLITE_OPEN_WAL
+    ) throws(SQLiteError) -> LogFile {
         guard let vfs = sqlite3_vfs_find(nil), let open = vfs.pointee.xOpen else {
             throw SQLiteError(operation: "find the VFS", code: .cannotOpen, message: "there is none")
         }
         let log = LogFile(path: path, size: Int(vfs.pointee.szOsFile))
-        try check(open(vfs, log.path, log.file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_WAL, nil), "open " + path)
+        try check(open(vfs, log.path, log.file, flags, nil), "open " + path)
         return log
     }
 
@@ -66,9 +68,7 @@ struct LogFile: ~Copyable {
     /// Where the latest transaction begins, and where the frames of the WAL's current generation end; nil when there
     /// are none.
     func frames() throws(SQLiteError) -> (latest: Int64, end: Int64)? {
-        var size: Int64 = 0
-        try Self.check(
-            file.pointee.pMethods.pointee.xFileSize?(file, &size) ?? SQLITE_MISUSE, "size of the WAL")
+        let size = try size()
         guard size > Int64(Self.headerSize), let header = try read(32, at: 0) else { return nil }
         let pageSize = Int64(Self.number(header, 8))
         guard (512...65536).contains(pageSize) else { return nil }
@@ -113,7 +113,7 @@ struct LogFile: ~Copyable {
         bytes[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    private static func check(_ code: Int32, _ operation: String) throws(SQLiteError) {
+    static func check(_ code: Int32, _ operation: String) throws(SQLiteError) {
         guard code != SQLITE_OK else { return }
         throw SQLiteError(
             operation: operation, code: ResultCode(rawValue: code),

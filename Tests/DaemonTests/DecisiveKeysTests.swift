@@ -50,11 +50,15 @@ struct DecisiveKeysTests {
     private static let url = "url = \"http://127.0.0.1:9/\""
 
     static let rows: [Row] = [
-        Row("url", .dissolvesRefused, "\"http://127.0.0.1:9/\"", "\"http://127.0.0.1:9/a\"",
+        Row(
+            "url", .dissolvesRefused, "\"http://127.0.0.1:9/\"", "\"http://127.0.0.1:9/a\"",
             in: [beekon, template, overland, owntracks, osmand]),
-        Row("format", .dissolvesAll, [("", "\"template\"", "\"overland\""), ("", "\"beekon\"", "\"overland\"")]),
+        Row(
+            "format", .dissolvesAll,
+            [("", "\"template\"", "\"overland\""), ("", "\"beekon\"", "\"overland\"")]),
         Row("device_id", .dissolvesAll, "\"van\"", "\"bus\"", in: [template, overland]),
-        Row("device_id", .dissolvesAll, "\"van\"", "\"bus\"",
+        Row(
+            "device_id", .dissolvesAll, "\"van\"", "\"bus\"",
             in: ["format = \"owntracks\"", "format = \"osmand\""]),
         Row("batch_size", .dissolvesRefused, "100", "50", in: batching),
         Row("username", .dissolvesRefused, "\"anna\"", "\"bert\"", in: [owntracks, mqtt]),
@@ -63,7 +67,8 @@ struct DecisiveKeysTests {
         Row("method", .dissolvesRefused, "\"POST\"", "\"PUT\"", in: [template]),
         Row("root_property", .dissolvesRefused, "\"location\"", "\"rows\"", in: [template]),
         Row("extras_in", .dissolvesRefused, "\"record\"", "\"none\"", in: [template]),
-        Row("location_template", .dissolvesRefused, "'[<%= latitude %>]'", "'[<%= longitude %>]'",
+        Row(
+            "location_template", .dissolvesRefused, "'[<%= latitude %>]'", "'[<%= longitude %>]'",
             in: [template]),
         Row("geofence_template", .dissolvesRefused, "'[1]'", "'[2]'", in: [template]),
         Row("compress", .dissolvesRefused, "false", "true", in: [template]),
@@ -84,15 +89,21 @@ struct DecisiveKeysTests {
         Row("on_reject", .nothing, "\"drop\"", "\"keep\"", in: [overland, owntracks, mqtt, osmand]),
         Row("require_ack", .nothing, "false", "true", in: [beekon, template]),
         Row("allow_insecure_http", .nothing, "false", "true"),
-        Row("proxy", .nothing, "\"http://127.0.0.1:3128\"", "\"http://127.0.0.1:3129\"",
+        Row(
+            "proxy", .nothing, "\"http://127.0.0.1:3128\"", "\"http://127.0.0.1:3129\"",
             in: [beekon, template, overland, owntracks, osmand]),
         // What goes beside the bytes is made anew for each attempt: headers, credentials, certificates.
-        Row("headers", .nothing, "{ X = \"1\" }", "{ X = \"2\" }",
+        Row(
+            "headers", .nothing, "{ X = \"1\" }", "{ X = \"2\" }",
             in: [beekon, template, overland, owntracks, osmand]),
-        Row("ca_file", .nothing, []), Row("client_certificate", .nothing, []), Row("client_key", .nothing, []),
-        Row("password", .nothing, [
-            (owntracks + "\nusername = \"anna\"", "\"a\"", "\"b\""), (mqtt + "\nusername = \"anna\"", "\"a\"", "\"b\""),
-        ]),
+        Row("ca_file", .nothing, []), Row("client_certificate", .nothing, []),
+        Row("client_key", .nothing, []),
+        Row(
+            "password", .nothing,
+            [
+                (owntracks + "\nusername = \"anna\"", "\"a\"", "\"b\""),
+                (mqtt + "\nusername = \"anna\"", "\"a\"", "\"b\""),
+            ]),
         Row("accept_unsubscribed", .nothing, "false", "true", in: [mqtt]),
         Row("keep_connection", .nothing, "false", "true", in: [mqtt]),
     ]
@@ -152,7 +163,9 @@ struct DecisiveKeysTests {
         let drafts = try drafts()
         for (table, one, other) in row.values {
             let name = row.key.dropFirst("sync.".count)
-            let (before, after) = try (sync("\(table)\n\(name) = \(one)"), sync("\(table)\n\(name) = \(other)"))
+            let (before, after) = try (
+                sync("\(table)\n\(name) = \(one)"), sync("\(table)\n\(name) = \(other)")
+            )
             let isAnew = before.fingerprint != after.fingerprint
             let isAllAnew = before.format.fingerprint != after.format.fingerprint
             let isOther = bytes(before, drafts) != bytes(after, drafts)

@@ -49,7 +49,8 @@ final class Workshop {
         let coordinate = try #require(Coordinate(latitude: 52.5, longitude: 13.25))
         let location = Location(
             id: ids.next(at: time), session: session,
-            fix: Fix(time: time, mode: 3, coordinate: coordinate, speed: speed), trigger: .interval, motion: .unknown)
+            fix: Fix(time: time, mode: 3, coordinate: coordinate, speed: speed), trigger: .interval,
+            motion: .unknown)
         return NewLocation(
             location: location, session: session, sessionStartedAt: start, odometer: 0, extras: extras,
             prunesByAge: false)

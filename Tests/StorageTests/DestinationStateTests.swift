@@ -75,7 +75,8 @@ struct DestinationStateTests {
         try workshop.insert(20)
         workshop.store.close()
         workshop.store = try Store(
-            directory: workshop.directory.path, options: workshop.options, checkpointPages: 1000, largeTable: 1)
+            directory: workshop.directory.path, options: workshop.options, checkpointPages: 1000,
+            largeTable: 1)
         workshop.store.close()
         let known = Set(DestinationCounter.allCases.map(\.rawValue))
         let found = try workshop.lines("SELECT name FROM counters WHERE name LIKE '%@%'")

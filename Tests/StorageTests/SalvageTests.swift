@@ -86,7 +86,8 @@ struct SalvageTests {
             // No row refers to it.
             ("DROP TABLE extras", 5, true), ("DROP TABLE rejected_events", 5, false),
             ("DROP TABLE events", 4, false),
-            ("ALTER TABLE locations RENAME COLUMN uploaded TO sent", 3, false),
+            // SQLite does not find it, but it is where it was.
+            ("ALTER TABLE locations RENAME COLUMN uploaded TO sent", 5, false),
             ("ALTER TABLE events RENAME COLUMN uploaded TO sent", 4, false),
         ] as [(String, Int, Bool)])
     func notWhole(sql: String, readable: Int, isWhole: Bool) throws {

@@ -149,7 +149,8 @@ struct StoredSchema: Sendable, CustomTestStringConvertible {
         }
         lines += try workshop.lines("SELECT 'state ' || key || ' ' || is_inside FROM geofence_states")
         lines += try workshop.lines(
-            "SELECT 'command ' || id || ' ' || coalesce(text, '-') || ' ' || coalesce(error, '-') FROM commands")
+            "SELECT 'command ' || id || ' ' || coalesce(text, '-') || ' ' || coalesce(error, '-') FROM commands"
+        )
         lines.append("latest \(describe(try store.latestLocation()?.id))")
         for session in 1...3 {
             let tail = try store.enter(session: uuid(session), startedAt: time(0))

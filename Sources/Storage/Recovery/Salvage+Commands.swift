@@ -9,7 +9,7 @@ extension Salvage {
             var records: [CommandRecord] = []
             var last = Int64.min
             while true {
-                let page = try Commands.page(after: last, limit: Self.step, db)
+                let page = try Commands.page(after: last, limit: Self.step, source("commands"))
                 records += page.records
                 guard let seq = page.last, !page.isLast, records.count < CommandRecord.limit else { break }
                 last = seq

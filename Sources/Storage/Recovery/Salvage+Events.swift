@@ -58,44 +58,42 @@ extension Salvage {
                     table: "rejected_events", columns: isFormer ? former : String(EventRow.checkedColumns),
                     order: "rejected_at, seq", destination: destination, limit: Self.letterLimit))
         }
-        if sources.count < 2, try Schema.foundVersion(db) != 1 { isComplete = false }
+        if sources.count < 2, try Schema.foundVersion(source("events")) != 1 { isComplete = false }
         return sources
     }
 
     private mutating func read(_ source: Source, into found: inout [RowKey: Event]) {
-        for direction in ["ASC", "DESC"] {
-            do {
-                let order = source.order.split(separator: ", ").map { "\($0) \(direction)" }
-                let all = try db.prepare(
-                    """
-                    SELECT \(source.columns), \(source.boot), \(source.uploaded), \(source.destination) \
-                    FROM \(source.table) ORDER BY \(order.joined(separator: ", ")) LIMIT \(source.limit + 1)
-                    """)
-                var count = 0
-                while try all.step() {
-                    count += 1
-                    let behind = EventRow.columnCount
-                    guard let row = EventRow(all, boot: behind), row.longestText <= Self.longestText else {
-                        isComplete = false
-                        continue
-                    }
-                    if isErased(row.key, isEvent: true) { continue }
-                    let former = found[row.key]
-                    if let former, former.row.id != row.id { isComplete = false }
-                    var event = Event(row: row)
-                    event.row.custody = EventRow.Custody(rawValue: all.integer(behind + 2)) ?? .received
-                    event.refusedBy = former?.refusedBy ?? []
-                    if let name = all.text(behind + 3).flatMap({ DestinationName($0) }) {
-                        event.refusedBy.insert(name)
-                        event.row.custody = .pending
-                    }
-                    found[row.key] = event
+        do {
+            let all = try self.source(source.table).prepare(
+                """
+                SELECT \(source.columns), \(source.boot), \(source.uploaded), \(source.destination) \
+                FROM \(source.table) ORDER BY \(source.order) LIMIT \(source.limit + 1)
+                """)
+            var count = 0
+            while try all.step() {
+                count += 1
+                let behind = EventRow.columnCount
+                guard let row = EventRow(all, boot: behind), row.longestText <= Self.longestText else {
+                    isComplete = false
+                    continue
                 }
-                if count > source.limit { isComplete = false }
-                return
-            } catch {
-                isComplete = false
+                if isErased(row.key, isEvent: true) { continue }
+                let former = found[row.key]
+                if let former, former.row.id != row.id { isComplete = false }
+                var event = Event(row: row)
+                event.row.custody = EventRow.Custody(rawValue: all.integer(behind + 2)) ?? .received
+                event.refusedBy = former?.refusedBy ?? []
+                if let name = all.text(behind + 3).flatMap({ DestinationName($0) }) {
+                    event.refusedBy.insert(name)
+                    event.row.custody = .pending
+                } else if event.row.custody == .pending {
+                    members.note(row)
+                }
+                found[row.key] = event
             }
+            if count > source.limit { isComplete = false }
+        } catch {
+            isComplete = false
         }
     }
 }

@@ -29,8 +29,6 @@ struct Salvage: ~Copyable {
     struct Cursor {
         var from = RowKey.first
         var includesFrom = true
-        /// Damage has been read around.
-        var hasJumped = false
         var isAtEnd = false
     }
 
@@ -49,9 +47,18 @@ struct Salvage: ~Copyable {
     /// Bytes of extras that are taken over.
     private static let extrasRoom = 8 << 20
 
-    let db: Connection
-    private let columns: String
+    /// Tables that are read into memory hold this many rows at most.
+    private static let roomForRows = 200_000
+
+    private let db: Connection
+    /// What SQLite cannot read to its end, if that is some of it.
+    private let mended: MendedTables?
+    private let survey: PageSurvey?
     private let deadline: Int64
+    /// Where locations are read from once SQLite cannot.
+    private var pages: LocationPages?
+    /// The members of frozen batches, and which of them have been read.
+    var members = SalvagedMembers()
     /// Deletions that were under way: what they cover does not come back.
     private(set) var erased: [Deletion.Bounds] = []
     /// What was known of the observed times; nil when it cannot be read.
@@ -70,19 +77,43 @@ struct Salvage: ~Copyable {
     init(path: String, deadline: Int64, erasing: [Deletion.Bounds]) throws(SQLiteError) {
         let db = try Connection(path: path, access: .damaged)
         db.limit(values: Self.longestValue)
-        self.init(db, columns: try Schema.columns(of: "locations", in: db), deadline: deadline)
+        let isReadable = (try? db.value("SELECT COUNT(*) FROM sqlite_schema")) != nil
+        let survey = try? PageSurvey(path: path) { Clock.boot() < deadline }
+        let mended = try survey.flatMap { (survey) throws(SQLiteError) in
+            try MendedTables.make(survey, isReadable: isReadable, room: Self.roomForRows)
+        }
+        let isWhole = isReadable && survey?.trees[RecordKind.locations.table.name]?.isWhole != false
+        let pages =
+            try isWhole
+            ? nil
+            : survey.flatMap { (survey) throws(SQLiteError) in
+                try LocationPages.make(survey)
+            }
+        self.init(db, survey, mended, pages, deadline)
+        isComplete = survey != nil && mended == nil && isWhole
         readCounters(erasing)
     }
 
-    private init(_ db: Connection, columns: String, deadline: Int64) {
+    private init(
+        _ db: Connection, _ survey: PageSurvey?, _ mended: MendedTables?, _ pages: LocationPages?,
+        _ deadline: Int64
+    ) {
         self.db = db
-        self.columns = columns
+        self.survey = survey
+        self.mended = mended
+        self.pages = pages
         self.deadline = deadline
+    }
+
+    /// Where a table is read from.
+    func source(_ table: String) -> Connection {
+        guard let mended, mended.has(table) else { return db }
+        return mended.db
     }
 
     private mutating func readCounters(_ erasing: [Deletion.Bounds]) {
         // No row depends on them.
-        let values = (try? Counters.all(db)) ?? [:]
+        let values = (try? Counters.all(source("counters"))) ?? [:]
         func counter(_ name: String) -> Int64 { values[name] ?? 0 }
         let marked = Counters.deletions(counter)
         // The file may have lost the mark with the transactions of its WAL.
@@ -91,15 +122,18 @@ struct Salvage: ~Copyable {
         losses = Losses(reading: counter)
         counters = values
         destinations = SalvagedDestinations(counters: values)
-        destinations.backlogs = try? backlogs()
+        // Of some that are lost nobody knows whose they were.
+        let knowsDebts = ["debts", "destinations"].allSatisfy { mended?.has($0) != true }
+        destinations.backlogs = knowsDebts ? try? backlogs() : nil
     }
 
     private func backlogs() throws(SQLiteError) -> [Backlog] {
-        try hasTable("debts") ? Debts.backlogs(db) : []
+        try hasTable("debts")
+            ? Debts.backlogs(destinations: source("destinations"), debts: source("debts")) : []
     }
 
     func hasTable(_ name: String) throws(SQLiteError) -> Bool {
-        try db.value("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '\(name)'") != nil
+        try source(name).value("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '\(name)'") != nil
     }
 
     /// Whether the user has deleted it.
@@ -115,7 +149,7 @@ struct Salvage: ~Copyable {
             // Earlier schemas do not have the last columns.
             let isTracking = try hasSessions("is_tracking") ? "is_tracking" : "1"
             let vehicle = try hasSessions("mileage") ? "mileage, trip" : "NULL, NULL"
-            let row = try db.prepare(
+            let row = try source("sessions").prepare(
                 "SELECT id, started_at, stopped_at, odometer, \(isTracking), \(vehicle) FROM sessions WHERE key = ?"
             )
             try row.bind([.integer(key)])
@@ -134,13 +168,14 @@ struct Salvage: ~Copyable {
     var odometerSettings: Int64 { max(counters[Writer.odometerSettings] ?? 0, 0) }
 
     private func hasSessions(_ column: String) throws(SQLiteError) -> Bool {
-        try db.value("SELECT 1 FROM pragma_table_info('sessions') WHERE name = '\(column)'") != nil
+        try source("sessions").value(
+            "SELECT 1 FROM pragma_table_info('sessions') WHERE name = '\(column)'") != nil
     }
 
     /// Those that have ended; earlier schemas have none.
     mutating func trips() -> [Trip] {
         do {
-            return try hasTable("trips") ? TripTable.all(db, from: nil, to: nil) : []
+            return try hasTable("trips") ? TripTable.all(source("trips"), from: nil, to: nil) : []
         } catch {
             isComplete = false
             return []
@@ -152,7 +187,8 @@ struct Salvage: ~Copyable {
         guard version != 0 else { return nil }
         do {
             // It goes into the upload as it is.
-            let row = try db.prepare("SELECT json FROM extras WHERE version = ? AND json_valid(json)")
+            let row = try source("extras").prepare(
+                "SELECT json FROM extras WHERE version = ? AND json_valid(json)")
             try row.bind([.integer(version)])
             if try row.step(), let json = row.text(0), extrasBytes + json.utf8.count <= Self.extrasRoom {
                 extrasBytes += json.utf8.count
@@ -167,39 +203,63 @@ struct Salvage: ~Copyable {
 
     // MARK: Rows
 
-    /// The next locations, oldest first. Damage in the middle is read around once.
+    /// The next locations, oldest first.
     mutating func next(_ cursor: inout Cursor) -> [Row] {
+        guard isInTime() else {
+            cursor.isAtEnd = true
+            return []
+        }
+        guard pages == nil else { return nextOfPages(&cursor) }
         var rows: [Row] = []
         do {
-            guard isInTime() else {
-                cursor.isAtEnd = true
-                return []
-            }
-            let page = try db.prepare(
-                """
-                SELECT \(columns), uploaded FROM locations WHERE (ts, seq) \(cursor.includesFrom ? ">=" : ">") (?, ?) \
-                ORDER BY ts, seq LIMIT \(Self.step)
-                """)
-            try page.bind([.integer(cursor.from.ts), .integer(cursor.from.seq)])
-            var count = 0
-            while try page.step() {
-                let key = RowKey(ts: page.integer(0), seq: page.integer(1))
-                guard key > cursor.from || cursor.includesFrom && key == cursor.from else {
-                    throw SQLiteError(operation: "salvage", code: .corrupt, message: "rows are out of order")
-                }
-                (cursor.from, cursor.includesFrom) = (key, false)
-                count += 1
-                if let row = row(page) { rows.append(row) }
-            }
-            cursor.isAtEnd = count < Self.step
+            try readPage(&cursor, into: &rows)
         } catch {
             isComplete = false
-            let far: (row: Row?, next: RowKey?) =
-                cursor.hasJumped ? (nil, nil) : farSide(of: cursor.from)
-            if let row = far.row { rows.append(row) }
-            cursor = Cursor(
-                from: far.next ?? cursor.from, includesFrom: true, hasJumped: true, isAtEnd: far.next == nil)
+            // Without time for a survey there is none to go on.
+            if let survey { pages = (try? LocationPages.make(survey)) ?? nil }
+            cursor.isAtEnd = pages == nil
         }
+        return rows
+    }
+
+    private mutating func readPage(_ cursor: inout Cursor, into rows: inout [Row]) throws(SQLiteError) {
+        let page = try db.prepare(
+            """
+            SELECT \(try Schema.columns(of: "locations", in: db)), uploaded FROM locations \
+            WHERE (ts, seq) \(cursor.includesFrom ? ">=" : ">") (?, ?) ORDER BY ts, seq LIMIT \(Self.step)
+            """)
+        try page.bind([.integer(cursor.from.ts), .integer(cursor.from.seq)])
+        var count = 0
+        while try page.step() {
+            let key = RowKey(ts: page.integer(0), seq: page.integer(1))
+            guard key > cursor.from || cursor.includesFrom && key == cursor.from else {
+                throw SQLiteError(operation: "salvage", code: .corrupt, message: "rows are out of order")
+            }
+            (cursor.from, cursor.includesFrom) = (key, false)
+            count += 1
+            if let row = row(page) { rows.append(row) }
+        }
+        cursor.isAtEnd = count < Self.step
+    }
+
+    private mutating func nextOfPages(_ cursor: inout Cursor) -> [Row] {
+        guard let pages else { return [] }
+        var rows: [Row] = []
+        var isWhole = true
+        while rows.count < Self.step, !pages.isAtEnd {
+            do {
+                try pages.read { page in
+                    let key = RowKey(ts: page.integer(0), seq: page.integer(1))
+                    // SQLite has read what lies before it.
+                    guard key > cursor.from || cursor.includesFrom else { return }
+                    if let row = row(page) { rows.append(row) }
+                }
+            } catch {
+                isWhole = false
+            }
+        }
+        isComplete = isComplete && isWhole && pages.isWhole
+        cursor.isAtEnd = pages.isAtEnd
         return rows
     }
 
@@ -208,31 +268,12 @@ struct Salvage: ~Copyable {
             isComplete = false
             return nil
         }
-        return isErased(location.key) ? nil : Row(row: location, isUploaded: row.integer(19) != 0)
+        let isUploaded = row.integer(19) != 0
+        if !isUploaded { members.note(location) }
+        return isErased(location.key) ? nil : Row(row: location, isUploaded: isUploaded)
     }
 
-    /// The first row that can be reached from the end of the table, and the key of the next one: the way to the first from
-    /// above may lead through the damage.
-    private mutating func farSide(of key: RowKey) -> (row: Row?, next: RowKey?) {
-        var (found, first, next): (Row?, RowKey?, RowKey?)
-        do {
-            let rows = try db.prepare(
-                """
-                SELECT \(columns), uploaded FROM locations WHERE (ts, seq) > (?, ?) ORDER BY ts DESC, seq DESC
-                """)
-            try rows.bind([.integer(key.ts), .integer(key.seq)])
-            while isInTime(), try rows.step() {
-                next = first
-                first = RowKey(ts: rows.integer(0), seq: rows.integer(1))
-                found = row(rows)
-            }
-        } catch {
-            // That is where the damage ends.
-        }
-        return (found, next)
-    }
-
-    private mutating func isInTime() -> Bool {
+    mutating func isInTime() -> Bool {
         if Clock.boot() < deadline { return true }
         isComplete = false
         return false
@@ -241,35 +282,41 @@ struct Salvage: ~Copyable {
     /// Dead letters, as pending rows, oldest first. There are only so many, and they are not in the order of time.
     mutating func deadLetters() -> [Row] {
         var found: [RowKey: Row] = [:]
-        for direction in ["ASC", "DESC"] {
-            do {
-                let destination = try destinationColumn(of: RecordKind.locations.rejected)
-                let letters = try db.prepare(
-                    """
-                    SELECT \(Schema.columns(of: "rejected", in: db)), 0, \(destination) FROM rejected \
-                    ORDER BY rejected_at \(direction), seq \(direction) LIMIT \(Self.letterLimit + 1)
-                    """)
-                var count = 0
-                while try letters.step() {
-                    count += 1
-                    guard var row = row(letters), let name = letters.text(20).flatMap({ DestinationName($0) })
-                    else { continue }
-                    row.refusedBy = (found[row.row.key]?.refusedBy ?? []).union([name])
-                    found[row.row.key] = row
-                }
-                if count > Self.letterLimit { isComplete = false }
-                // All of it is readable in one direction.
-                break
-            } catch {
-                isComplete = false
+        do {
+            let table = RecordKind.locations.rejected.name
+            let destination = try destinationColumn(of: RecordKind.locations.rejected)
+            let letters = try source(table).prepare(
+                """
+                SELECT \(Schema.columns(of: table, in: source(table))), 0, \(destination) FROM rejected \
+                ORDER BY rejected_at, seq LIMIT \(Self.letterLimit + 1)
+                """)
+            var count = 0
+            while try letters.step() {
+                count += 1
+                guard var row = letter(letters), let name = letters.text(20).flatMap({ DestinationName($0) })
+                else { continue }
+                row.refusedBy = (found[row.row.key]?.refusedBy ?? []).union([name])
+                found[row.row.key] = row
             }
+            if count > Self.letterLimit { isComplete = false }
+        } catch {
+            isComplete = false
         }
         return found.values.sorted { $0.row.key < $1.row.key }
     }
 
+    private mutating func letter(_ row: borrowing Statement) -> Row? {
+        guard let location = LocationRow(row, sessionID: { _ in nil }) else {
+            isComplete = false
+            return nil
+        }
+        return isErased(location.key) ? nil : Row(row: location, isUploaded: false)
+    }
+
     /// Before the third schema there was only one.
     func destinationColumn(of table: RecordKind.Table) throws(SQLiteError) -> String {
-        let name = try db.value("SELECT 1 FROM pragma_table_info('\(table)') WHERE name = 'destination'")
+        let name = try source(table.name).value(
+            "SELECT 1 FROM pragma_table_info('\(table)') WHERE name = 'destination'")
         return name == nil ? "'\(DestinationName.main)'" : "destination"
     }
 }

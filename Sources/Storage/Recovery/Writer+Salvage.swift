@@ -43,7 +43,7 @@ extension Writer {
         return nil
     }
 
-    private static func attempt(_ name: String) -> String { "salvage of " + name }
+    static func attempt(_ name: String) -> String { "salvage of " + name }
 
     /// Records that the import is done, whatever becomes of the file's name: what the user or an acknowledgement has
     /// deleted since must not come back.
@@ -62,6 +62,7 @@ extension Writer {
         // No set may be forgotten before its rows are written; the salvage bounds them.
         ledger.extras.keepAll()
         var names = Names()
+        salvage.readMembers()
         var letters = salvage.deadLetters()[...]
         var cursor = Salvage.Cursor()
         while !cursor.isAtEnd {
@@ -230,7 +231,7 @@ extension Writer {
 
     /// After their rows. A batch is imported only if all of its rows were.
     private func importBatches(_ salvage: borrowing Salvage, _ names: Names) throws(SQLiteError) {
-        for key in salvage.batchKeys() {
+        for key in salvage.members.keys {
             guard let batch = salvage.batch(key), let session = names.sessions[batch.members.session],
                 let extras = names.extras[batch.members.extras], try tables.batches.key(of: batch.id) == nil,
                 let rows = try tables.locations.pending(batch.locations, of: session, extras: extras),

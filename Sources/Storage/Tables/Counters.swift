@@ -38,6 +38,17 @@ extension Counters {
 }
 
 extension Counters {
+    /// How the names of those begin that no destination has.
+    private static let beginnings = [
+        "age_", "erasing", "tally_", Writer.attempt(""), Writer.odometerSettings, Writer.knowsStates,
+    ]
+
+    /// Whether a counter may be called this.
+    static func isName(_ text: String) -> Bool {
+        DestinationCounter(rawValue: String(text.prefix { $0 != "@" })) != nil
+            || beginnings.contains { text.hasPrefix($0) }
+    }
+
     /// Names that are read of a damaged database at most.
     private static let limit = 10_000
 

@@ -11,12 +11,12 @@ struct Debts {
     }
 
     /// Without their rows.
-    func backlogs() throws(SQLiteError) -> [Backlog] { try Self.backlogs(db) }
+    func backlogs() throws(SQLiteError) -> [Backlog] { try Self.backlogs(destinations: db, debts: db) }
 
-    /// The same, in any database.
-    static func backlogs(_ db: Connection) throws(SQLiteError) -> [Backlog] {
-        let ranges = try ranges(db)
-        let rows = try db.prepare("SELECT name, orphaned_at FROM destinations")
+    /// The same, in any database: where the table of each name is read.
+    static func backlogs(destinations: Connection, debts: Connection) throws(SQLiteError) -> [Backlog] {
+        let ranges = try ranges(debts)
+        let rows = try destinations.prepare("SELECT name, orphaned_at FROM destinations")
         var found: [Backlog] = []
         while try rows.step() {
             guard let name = rows.text(0).flatMap({ DestinationName($0) }) else { continue }

@@ -39,7 +39,7 @@ enum Schema {
             try connection.value("PRAGMA application_id") == "\(applicationID)"
         else { return false }
         let model = try Connection(path: ":memory:", access: .readWrite)
-        for step in migrations[..<Int(version)] { try model.execute(step) }
+        try make(version: version, in: model)
         return try model.value(columnList) == found
     }
 
@@ -75,6 +75,12 @@ enum Schema {
         let rejected = RecordKind.all.map { "(SELECT MAX(rejected_at) FROM \($0.rejected))" }
         let newest = try connection.value("SELECT coalesce(\((pending + rejected).joined(separator: ", ")))")
         return newest.flatMap { Int64($0) }
+    }
+
+    /// Makes the tables of a version in an empty database.
+    static func make(version: Int64, in connection: Connection) throws(SQLiteError) {
+        for step in migrations.prefix(Int(version)) { try connection.execute(step) }
+        try connection.execute("PRAGMA user_version = \(version)")
     }
 
     static func foundVersion(_ connection: Connection) throws(SQLiteError) -> Int64 {

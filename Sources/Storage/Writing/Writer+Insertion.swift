@@ -175,7 +175,7 @@ extension Writer {
     // MARK: Geofence states
 
     /// Set once the states in this database are complete: not in one that was just created in place of a lost one.
-    private static let knowsStates = "knows_geofence_states"
+    static let knowsStates = "knows_geofence_states"
 
     /// The states by key; nil when this database does not have them all.
     func geofenceStates() throws(SQLiteError) -> [Int64: Geofences.Change]? {

@@ -119,9 +119,8 @@ class ULoggerTests(ForeignCodeTest):
         origin, _, track, _ = self.serve()
         fake, daemon = self.sending(self.configured(origin, "gone", track))
         self.drive(fake, daemon)
-        self.assertEqual(daemon.call("Sync", destination="ulogger")["pending"], len(SPEEDS))
-        (found,) = [one for one in daemon.call("GetStatus")["destinations"] if one["name"] == "ulogger"]
-        self.assertEqual((found["state"], found["failure"]), ("failed", "auth"))
+        done = daemon.call("Sync", destination="ulogger")
+        self.assertEqual((done["outcome"], done["pending"]), ("auth", len(SPEEDS)))
 
 
 JARS = [f"/usr/share/java/{name}.jar" for name in (
@@ -172,7 +171,8 @@ class TraccarTests(ForeignCodeTest):
         found = self.positions(java, len(times))
         self.assertEqual([int(row[0]) for row in found], times)
         for row, speed in zip(found, SPEEDS, strict=True):
-            self.assertAlmostEqual(float(row[4]), (speed or 0) * 3600 / 1852, delta=1e-4)
+            # Of metres a second it makes knots with six digits.
+            self.assertAlmostEqual(float(row[4]), (speed or 0) * 3600 / 1852, delta=1e-3)
             self.assertEqual((row[1], float(row[3]), float(row[6]), float(row[7])), ("false", 8.0, 123.4, accuracy))
             self.assertIn("driver=Zoë & co", row[8])
         return fake, daemon, java, found
@@ -183,11 +183,10 @@ class TraccarTests(ForeignCodeTest):
     def test_json(self):
         fake, daemon, java, found = self.deliver("traccar-json", 12.6)
         # Below 10 m it keeps no accuracy, and unknown motion is left to it.
+        self.assertNotIn("motion", found[0][8])
         fake.drive(1)
-        daemon.wait_stored(1)
-        daemon.call("Sync", destination="traccar")
+        wait_for(lambda: daemon.call("Sync", destination="traccar")["uploaded"] == 1, lambda: daemon.text())
         self.assertEqual(float(self.positions(java, len(found) + 1)[-1][7]), 0.0)
-        self.assertNotIn("motion=false", found[0][8] if SPEEDS[0] else "")
 
     def test_an_event_of_a_geofence_is_at_the_last_place(self):
         origin, java = self.serve()

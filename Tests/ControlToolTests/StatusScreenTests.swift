@@ -104,6 +104,15 @@ struct StatusScreenTests {
         #expect(stripped == lines(ScreenSamples.broken))
     }
 
+    @Test("what a receiver has told again is shown where there is any")
+    func repeated() {
+        var status = ScreenSamples.status
+        for (count, ending) in [(nil, "0 paused"), (0, "0 paused"), (7, "0 paused, 7 repeated")] as [(Int?, String)] {
+            status.source.repeated = count
+            #expect(lines(status).contains { $0.hasPrefix("Gate") && $0.hasSuffix(ending) })
+        }
+    }
+
     @Test("a daemon that was never started")
     func idle() {
         var status = ScreenSamples.status

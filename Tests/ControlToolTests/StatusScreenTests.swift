@@ -107,7 +107,8 @@ struct StatusScreenTests {
     @Test("what a receiver has told again is shown where there is any")
     func repeated() {
         var status = ScreenSamples.status
-        for (count, ending) in [(nil, "0 paused"), (0, "0 paused"), (7, "0 paused, 7 repeated")] as [(Int?, String)] {
+        let endings: [(Int?, String)] = [(nil, "0 paused"), (0, "0 paused"), (7, "0 paused, 7 repeated")]
+        for (count, ending) in endings {
             status.source.repeated = count
             #expect(lines(status).contains { $0.hasPrefix("Gate") && $0.hasSuffix(ending) })
         }

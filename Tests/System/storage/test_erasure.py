@@ -48,10 +48,12 @@ class ErasureTests(SystemTest):
 
     def begun(self, count: int, **sections) -> tuple:
         gps = self.fake()
+        # Many fixes of one place.
+        sections["tracking"] = {"distance_meters": 0, **sections.get("tracking", {})}
         daemon = self.daemon(gps.port, **sections).start()
         daemon.call("Start")
         gps.settle()
-        daemon.wait_stored(1)
+        daemon.wait_stored(3)
         return gps, daemon, self.at(gps, daemon, NEVER_AGAIN, count)
 
     def check_gone(self, daemon, place: tuple = NEVER_AGAIN):

@@ -119,7 +119,7 @@ class ErasureTests(SystemTest):
         # That a trip has begun is an event.
         [(events,)] = daemon.query(f"SELECT COUNT(*) FROM events WHERE ts <= {times[-1]}")
         self.assertEqual(daemon.call("DeleteLocations", before=iso(times[-1])),
-                         {"removed": 31 + events, "kept": ["beekon.db.corrupt-1800000000.salvaged"]})
+                         {"removed": 33 + events, "kept": ["beekon.db.corrupt-1800000000.salvaged"]})
         self.assertIn("beekon.db.corrupt-1800000000.salvaged", daemon.text())
         self.check_gone(daemon)
         self.assertEqual([row[0] for row in daemon.query("SELECT ts FROM locations ORDER BY seq")], kept)

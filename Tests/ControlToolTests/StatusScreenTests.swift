@@ -104,6 +104,16 @@ struct StatusScreenTests {
         #expect(stripped == lines(ScreenSamples.broken))
     }
 
+    @Test("what a receiver has told again is shown where there is any")
+    func repeated() {
+        var status = ScreenSamples.status
+        let endings: [(Int?, String)] = [(nil, "0 paused"), (0, "0 paused"), (7, "0 paused, 7 repeated")]
+        for (count, ending) in endings {
+            status.source.repeated = count
+            #expect(lines(status).contains { $0.hasPrefix("Gate") && $0.hasSuffix(ending) })
+        }
+    }
+
     @Test("a daemon that was never started")
     func idle() {
         var status = ScreenSamples.status

@@ -29,7 +29,8 @@ struct InstantTests {
     @Test("in one run they ascend; what lies further back than a minute was told by another clock")
     func ascending() throws {
         for (seconds, run, isStored) in [
-            (100, 0, true), (100, 0, false), (99.999, 0, false), (101, 0, true), (41, 0, false), (40.999, 0, true),
+            (100, 0, true), (100, 0, false), (99.999, 0, false), (101, 0, true), (41, 0, false),
+            (40.999, 0, true),
             (40.999, 0, false), (41, 0, true), (100, 0, true), (70, 1, true), (69, 1, false), (71, 1, true),
             (70, nil, true),
         ] as [(Double, Int?, Bool)] {
@@ -60,7 +61,8 @@ struct InstantTests {
             id: uuid(5_000_000), session: uuid(1),
             crossing: Crossing(geofence: "home", kind: .enter, time: time(90)))
         let crossings = NewEvents(
-            events: [event], changes: [.init(key: 9, isInside: true)], session: uuid(1), sessionStartedAt: time(0),
+            events: [event], changes: [.init(key: 9, isInside: true)], session: uuid(1),
+            sessionStartedAt: time(0),
             isTracking: true, extras: nil, time: time(90), prunesByAge: false)
         let late = new(90, run: 0)
         for _ in 0..<2 {

@@ -39,7 +39,8 @@ func gateNeedsBoth(after: Double, north: Double, expected: Gate.Verdict) {
     #expect(gate(thresholds).decide(fix(at: after, north: north)) == expected)
 }
 
-@Test("the first fix of a new run of instants passes, and the next is compared with it", arguments: [-1e9, 0.5])
+@Test(
+    "the first fix of a new run of instants passes, and the next is compared with it", arguments: [-1e9, 0.5])
 func gateOpensAtANewRun(after: Double) {
     var gate = gate(thresholds)
     gate.rearm()

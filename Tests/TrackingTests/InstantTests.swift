@@ -62,14 +62,17 @@ func repetitionsWhileSettling() {
     again.unsettle()
     let after: [Used] = [3.9, 4.1, 4, 5, 4.5, 6.2].flatMap { again.use(fix(at: $0), now: 0) }
     #expect(after.map(\.time) == [4100, 5000, 6200])
-    #expect(again.repetitions == receiver.repetitions + 2, "the one after 5 is not told again, but it comes too late")
+    #expect(
+        again.repetitions == receiver.repetitions + 2,
+        "the one after 5 is not told again, but it comes too late")
     #expect(again.unproved == receiver.unproved + 1)
 }
 
 @Test("a recording in a loop is a new run each time, however short; nothing else in it is")
 func loops() {
     for length in [3, 20, 61, 200] {
-        let (seconds, receiver) = used(of: row(0..<length) + row(0..<length) + row(0..<length), isReplay: true)
+        let (seconds, receiver) = used(
+            of: row(0..<length) + row(0..<length) + row(0..<length), isReplay: true)
         #expect(seconds == row(0..<length) + row(0..<length) + row(0..<length))
         #expect(receiver.run == 2 && receiver.repetitions == 0 && receiver.unproved == 0)
         // Of a receiver it is a clock that was put back, if that is far enough.
@@ -223,7 +226,8 @@ func instantsAgainstReference(number: UInt64) throws {
         (time, now) = (time + seconds, now + seconds)
         let mode = Int.random(in: 0..<20, using: &random) == 0 ? 2 : 3
         // Now and then the epochs of another message, some behind.
-        let lag: Int64 = Int.random(in: 0..<3, using: &random) == 0 ? .random(in: 0...3000, using: &random) : 0
+        let lag: Int64 =
+            Int.random(in: 0..<3, using: &random) == 0 ? .random(in: 0...3000, using: &random) : 0
         for told in lag > 0 ? [time, time - lag] : [time] {
             let moment = Double(now) / 1000
             let fix = fix(at: Double(told) / 1000, mode: mode)

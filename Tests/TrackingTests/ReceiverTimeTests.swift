@@ -192,7 +192,9 @@ func future() {
 func refusalLeavesSettled() {
     var receiver = settled()
     #expect(receiver.judge(fix(at: 1e7), now: boot(3), systemClock: goodClock(3)) == .refused)
-    #expect(receiver.judge(fix(at: 4), now: boot(4), systemClock: goodClock(4)) == .settled(fix(at: 4), after: []))
+    #expect(
+        receiver.judge(fix(at: 4), now: boot(4), systemClock: goodClock(4)) == .settled(fix(at: 4), after: [])
+    )
 }
 
 @Test("a replay of a recording is neither corrected nor refused")
@@ -202,7 +204,9 @@ func replay() {
         let old = fix(at: Double(index) - period)
         let verdict = receiver.judge(old, now: boot(Double(index)), systemClock: goodClock(0))
         if index < 2 { #expect(verdict == .unsettled) }
-        if index == 2, case .settled(let fix, let before) = verdict { #expect(fix == old && before.count == 2) }
+        if index == 2, case .settled(let fix, let before) = verdict {
+            #expect(fix == old && before.count == 2)
+        }
     }
     var ahead = ReceiverTime(isReplay: true)
     #expect(ahead.judge(fix(at: 1e8), now: boot(0), systemClock: goodClock(0)) == .unsettled)

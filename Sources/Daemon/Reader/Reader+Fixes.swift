@@ -54,7 +54,8 @@ extension Reader {
         if !decision.trips.isEmpty { decision.add(newEvents(of: decision.trips, now: now)) }
         guard decision.isStored else { return }
         decision.set(
-            ages(at: fix.time, now: arrival.now), memory: decision.location == nil ? nil : times.takeDueAges())
+            ages(at: fix.time, now: arrival.now), memory: decision.location == nil ? nil : times.takeDueAges()
+        )
         if let location = decision.location {
             recorder.add(location, with: decision.crossings)
         } else if let crossings = decision.crossings {

@@ -151,14 +151,14 @@ def proof(doubtful: list) -> list:
     """The epochs up to the last one that show together that the time is right; none if they do not yet.
 
     Those a little earlier than one before them do not count, unless they show it by themselves."""
-    lines: tuple = ([], [])
+    main: list = []
+    beside: list = []
     for epoch in doubtful:
-        main, beside = lines
         if main and told_again(epoch, main[-1]):
-            lines = (main, continued(beside, epoch))
+            beside = continued(beside, epoch)
         else:
-            lines = (continued(main, epoch), [])
-    return next((line for line in lines if proves(line) and line[-1] is doubtful[-1]), [])
+            main, beside = continued(main, epoch), []
+    return next((line for line in (main, beside) if proves(line) and line[-1] is doubtful[-1]), [])
 
 
 def continued(line: list, epoch: Epoch) -> list:

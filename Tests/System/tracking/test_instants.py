@@ -23,8 +23,17 @@ def newest(times: list) -> list:
     return [height for before, height in itertools.pairwise([-1, *heights]) if height > before]
 
 
+class InstantTest(TimeTest):
+    def again(self, daemon, gps):
+        """Kills the daemon, and starts it again."""
+        daemon.kill()
+        wait_for(lambda: gps.watchers == 0, "the dead daemon's connection is gone")
+        daemon.start()
+        gps.wait_watched()
+
+
 @unittest.skipIf(no_shim(), no_shim())
-class AlternationTests(TimeTest):
+class AlternationTests(InstantTest):
     """gpsd 3.25 and later tell the epochs of a SiRFstar V as t, t + 1, t."""
 
     def setUp(self):
@@ -94,10 +103,7 @@ class AlternationTests(TimeTest):
                     gps.report(*self.reports(
                         base + offset for base in range(second, second + 20) for offset in (0, lag, 0)))
                     daemon.wait_stored(1 + 2 * life)
-                    daemon.kill()
-                    wait_for(lambda gps=gps: gps.watchers == 0, "the dead daemon's connection is gone")
-                    daemon.start()
-                    gps.wait_watched()
+                    self.again(daemon, gps)
                     # What was told before the end is told again after it.
                     second += 15
                 gps.report(*self.reports(range(second, second + 20)))
@@ -205,13 +211,7 @@ class RunTests(TimeTest):
 
 
 @unittest.skipIf(no_shim(), no_shim())
-class AfterRestartTests(TimeTest):
-    def again(self, daemon, gps):
-        daemon.kill()
-        wait_for(lambda: gps.watchers == 0, "the dead daemon's connection is gone")
-        daemon.start()
-        gps.wait_watched()
-
+class AfterRestartTests(InstantTest):
     def test_the_last_instant_is_remembered_without_its_row(self):
         receiver = self.backend()
         gps, daemon, _ = self.tracks(

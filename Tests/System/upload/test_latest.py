@@ -137,7 +137,7 @@ class LatestTests(LatestTest):
         seen = len(receiver.requests)
         self.assertTrue(all(not request.event_ids for request in receiver.requests), "events are not queued either")
         # The vehicle parks.
-        spot = 50 + gps.sent * 10 / METERS_PER_DEGREE
+        spot = 50 + (gps.sent * 10 - 1) / METERS_PER_DEGREE
         gps.report(*(tpv(gps.next_ms + 1000 * index, spot, 8, speed=0.0) for index in range(140)))
         gps.next_ms += 140_000
         receiver.wait_requests(seen + 1)

@@ -75,7 +75,7 @@ class StrayTests(FaultTest):
 class LimitTests(FaultTest):
     """What a broker cannot take is asked of it again at the next attempt, on a connection of its own."""
 
-    def check(self, limit: bytes, words: str):
+    def check(self, limit: bytes, words: str, is_asked: bool):
         broker = self.made_broker()
         broker.answers[5] = welcome(limit)
         _, daemon = self.vehicle(broker.port, 6, keep_connection=True, interval_seconds=60)
@@ -85,7 +85,9 @@ class LimitTests(FaultTest):
         self.assertEqual(broker.kept, [])
         wait_for(lambda: words in daemon.text(), "the reason in the log")
         broker.answers[5] = WELCOME
-        # Nobody asks: the schedule brings it.
+        if is_asked:
+            self.assertEqual(daemon.sync()["outcome"], "drained")
+        # Otherwise the schedule brings it.
         daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "everything is delivered", 2 * PATIENCE)
         self.assertEqual(broker.rows, known)
         connections = len(broker.levels)
@@ -93,10 +95,10 @@ class LimitTests(FaultTest):
         self.assertEqual(len(broker.levels), connections, "the one that served is kept")
 
     def test_the_longest_packet(self):
-        self.check(b"\x27" + struct.pack(">I", 20), "packet too large")
+        self.check(b"\x27" + struct.pack(">I", 20), "packet too large", is_asked=False)
 
     def test_the_best_quality_of_service(self):
-        self.check(b"\x24\0", "QoS not supported")
+        self.check(b"\x24\0", "QoS not supported", is_asked=True)
 
 
 if __name__ == "__main__":

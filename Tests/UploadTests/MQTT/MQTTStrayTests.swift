@@ -24,7 +24,7 @@ struct MQTTStrayTests {
         var client = try mqttClient()
         let outcome = try client.ask(String(repeating: "x", count: size), broker.options())
         isOver.raise()
-        #expect(outcome != puback(0))
+        #expect(outcome == .unmatched("the broker sent PUBACK before it had the message"))
         #expect(client.descriptor == -1, "the connection is closed")
         #expect(broker.server.connections == 1)
     }
@@ -42,5 +42,30 @@ struct MQTTStrayTests {
             #expect(try client.ask(String(repeating: "x", count: size), broker.options()) == puback(0))
             client.disconnect()
         }
+    }
+
+    @Test("a second PUBACK on a kept connection is told with the next message, which is not sent on it")
+    func second() throws {
+        let isHeard = Flag()
+        let broker = try FakeBroker { link in
+            guard link.welcome(), let first = link.packet() else { return }
+            link.send([0x40, 2, first[17], first[18]])
+            _ = wait(upTo: 60) { isHeard.raisedAt != nil || pause() }
+            link.send([0x40, 2, first[17], first[18]])
+            link.drain()
+        }
+        var client = try mqttClient()
+        #expect(try client.ask("1", broker.options()) == puback(0))
+        isHeard.raise()
+        var poll = PollSet()
+        poll.add(client.descriptor)
+        poll.wait(seconds: 60)
+        #expect(
+            try client.ask("2", broker.options())
+                == .unmatched("the broker sent PUBACK for a message that was not sent"))
+        #expect(client.descriptor == -1)
+        #expect(broker.server.connections == 1)
+        #expect(try client.ask("2", broker.options()) == puback(0))
+        client.disconnect()
     }
 }

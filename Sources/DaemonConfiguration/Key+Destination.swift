@@ -66,6 +66,10 @@ extension Key {
             "Believe a 2xx only if its body is a JSON object with the batch_id."
         ).only(.beekon, .template),
         .flag(
+            "sync.geofence_events", \.main.sync.geofenceEvents,
+            "Send entries into geofences and exits from them."
+        ).only(.beekon, .template, .owntracks),
+        .flag(
             "sync.allow_insecure_http", \.main.sync.allowInsecureHTTP,
             "Allow http and mqtt, which others can read and change in transit, to other hosts."
         ).leading,

@@ -110,6 +110,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
         Sample("on_reject", .overland, "\"isolate\"", "\"hold\"", "\"keep\"") { $0.onReject == .isolate },
         Sample("on_reject", .osmand, "\"drop\"", "true", "\"keep\"") { $0.onReject == .drop },
         Sample("require_ack", .template, "true", "1", "true or false") { $0.requireAck },
+        Sample("geofence_events", .owntracks, "false", "1", "true or false") { !$0.geofenceEvents },
     ]
 }
 
@@ -201,6 +202,7 @@ extension Settings.Sync {
     func others(format: Settings.Format.Name) throws {
         let values = [
             "batch_size": "5", "heartbeat_seconds": "60", "order": "\"oldest\"", "require_ack": "true",
+            "geofence_events": "false",
             "platform": "\"linux\"",
             "device_id": "\"a\"", "username": "\"a\"", "password": "\"a\"", "accept_unsubscribed": "true",
             "keep_connection": "true", "speed_unit": "\"mps\"", "method": "\"PUT\"", "root_property": "\"a\"",

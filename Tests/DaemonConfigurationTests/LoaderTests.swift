@@ -37,7 +37,7 @@ import Testing
             "sync.batch_size": .integer(100), "sync.sync_threshold": .integer(0),
             "sync.timeout_seconds": .number(60),
             "sync.on_reject": .string("drop"), "sync.allow_insecure_http": .bool(false),
-            "sync.require_ack": .bool(false),
+            "sync.require_ack": .bool(false), "sync.geofence_events": .bool(true),
             "sync.ca_file": .string(""),
             "sync.client_certificate": .string(""), "sync.client_key": .string(""), "sync.proxy": .string(""),
             "sync.platform": .string("linux"), "sync.format": .string("beekon"),

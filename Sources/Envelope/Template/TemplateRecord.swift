@@ -95,6 +95,11 @@ package struct TemplateRecord: Equatable, Sendable {
         if case .event(let event) = row { event.crossing } else { nil }
     }
 
+    /// nil for a location, and for a crossing that a fix has shown.
+    var reason: GeofenceEvent.Reason? {
+        if case .event(let event) = row { event.reason } else { nil }
+    }
+
     var event: Event {
         switch location?.trigger {
         case nil: .geofence

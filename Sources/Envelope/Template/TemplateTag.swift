@@ -1,5 +1,5 @@
 /// What a template may ask for: `<%= latitude %>`. Names, types and meanings are those of Transistorsoft's HTTP guide, so
-/// that a template written for it can be used as it is; the last three are beekond's own.
+/// that a template written for it can be used as it is; the last four are beekond's own.
 package enum TemplateTag: String, CaseIterable, Sendable {
     case latitude, longitude
     /// Metres per second.
@@ -30,6 +30,8 @@ package enum TemplateTag: String, CaseIterable, Sendable {
     case geofenceIdentifier = "geofence.identifier"
     /// `ENTER` or `EXIT`.
     case geofenceAction = "geofence.action"
+    /// `removed` for an exit that no fix has shown; otherwise nothing.
+    case geofenceReason = "geofence.reason"
     case deviceID = "device_id"
     case installID = "install_id"
     case sessionID = "session_id"
@@ -43,8 +45,8 @@ package enum TemplateTag: String, CaseIterable, Sendable {
             .batteryLevel:
             .number
         case .isMoving, .mock, .batteryIsCharging: .boolean
-        case .timestamp, .uuid, .event, .activityType, .geofenceIdentifier, .geofenceAction, .deviceID,
-            .installID, .sessionID:
+        case .timestamp, .uuid, .event, .activityType, .geofenceIdentifier, .geofenceAction,
+            .geofenceReason, .deviceID, .installID, .sessionID:
             .text
         }
     }
@@ -53,7 +55,7 @@ package enum TemplateTag: String, CaseIterable, Sendable {
     func isKnown(in record: Template.Kind) -> Bool {
         switch record {
         case .geofence: true
-        case .location: self != .geofenceIdentifier && self != .geofenceAction
+        case .location: ![.geofenceIdentifier, .geofenceAction, .geofenceReason].contains(self)
         }
     }
 }

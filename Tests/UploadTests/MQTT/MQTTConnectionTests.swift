@@ -20,7 +20,8 @@ struct MQTTConnectionTests {
         init(_ version: MQTTVersion = .v5, seed: UInt64 = 1) {
             random = SeededGenerator(seed: seed)
             connection = MQTTConnection(
-                MQTTConnect(version: version, clientID: "c", keepAlive: 60), using: &random, now: Rig.instant(0))
+                MQTTConnect(version: version, clientID: "c", keepAlive: 60), using: &random,
+                now: Rig.instant(0))
         }
 
         /// Accepted, with everything sent.
@@ -169,7 +170,9 @@ struct MQTTConnectionTests {
         _ = bench.begin()
         let id = bench.published()
         let other = MQTTPacket.number((UInt16(id[0]) << 8 | UInt16(id[1])) &+ distance)
-        #expect(bench.hear([0x40, 2] + other) == .unmatched("the broker sent PUBACK for a message that was not sent"))
+        #expect(
+            bench.hear([0x40, 2] + other)
+                == .unmatched("the broker sent PUBACK for a message that was not sent"))
         #expect(bench.connection.isOver && bench.connection.strayWords != nil && bench.sent() == [])
         #expect(bench.hear([0x40, 2] + id) == nil)
     }

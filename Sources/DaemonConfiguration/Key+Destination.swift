@@ -76,6 +76,10 @@ extension Key {
                 + "as they are written."
         ).single.only(.beekon, .template, .overland),
         .flag(
+            "sync.geofence_events", \.main.sync.geofenceEvents,
+            "Send entries into geofences and exits from them."
+        ).only(.beekon, .template, .owntracks),
+        .flag(
             "sync.allow_insecure_http", \.main.sync.allowInsecureHTTP,
             "Allow http and mqtt, which others can read and change in transit, to other hosts."
         ).leading,

@@ -17,6 +17,8 @@ extension Settings {
         package var batchSize = 100
         /// Pending locations that start a drain at once; 0 is off.
         package var syncThreshold = 0
+        /// Entries into geofences and exits from them are sent, where the format carries any.
+        package var geofenceEvents = true
         /// Seconds one request may take in all.
         package var timeoutSeconds = 60.0
         package var onReject = OnReject.drop

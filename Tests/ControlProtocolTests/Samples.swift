@@ -25,7 +25,7 @@ enum Samples {
     static let source = Wire.SourceStatus(
         health: .noFix, device: "/dev/ttyS1", mode: 3, satellitesUsed: 9, satellitesVisible: 14,
         timeSettled: true, fixes: 1, reconnects: 2, rollovers: 3, refusedTimes: 4,
-        refusedTime: time, refusedClock: time)
+        refusedTime: time, refusedClock: time, repeated: 5)
     static let gate = Wire.GateStatus(
         admitted: 1, tooSoon: 2, tooNear: 3, paused: 4, motion: "moving", unsettled: 5, notTracked: 6)
     static let store = Wire.StoreStatus(
@@ -36,7 +36,8 @@ enum Samples {
         state: .failed, failure: "auth", pending: 1, oldestPending: time, inFlightBatch: "b",
         lastAttempt: time, lastSuccess: time, lastHttpStatus: 401, lastMqttCode: 135,
         lastError: "refused", nextAttempt: time,
-        uploaded: 2, rejected: 3, retries: 4, bytesSent: 5, oversizedFailures: 3, commands: 1, results: 2,
+        uploaded: 2, rejected: 3, retries: 4, bytesSent: 5, oversizedFailures: 3, unmatchedAnswers: 4,
+        commands: 1, results: 2,
         refusedCommands: 3,
         heartbeat: .init(
             intervalSeconds: 3600, last: time, next: time, pausedUntil: time, refusedStatus: 400,

@@ -126,6 +126,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
             guard case .overland(let format) = $0.format else { return false }
             return format.uniqueID == .device
         },
+        Sample("geofence_events", .owntracks, "false", "1", "true or false") { !$0.geofenceEvents },
     ]
 }
 
@@ -234,6 +235,7 @@ extension Settings.Sync {
     func others(format: Settings.Format.Name) throws {
         let values = [
             "batch_size": "5", "heartbeat_seconds": "60", "order": "\"oldest\"", "require_ack": "true",
+            "geofence_events": "false",
             "platform": "\"linux\"",
             "device_id": "\"a\"", "username": "\"a\"", "password": "\"a\"", "accept_unsubscribed": "true",
             "keep_connection": "true", "speed_unit": "\"mps\"", "method": "\"PUT\"", "body": "\"json\"",

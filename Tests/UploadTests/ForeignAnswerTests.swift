@@ -108,7 +108,6 @@ import Testing
         #expect(Format.allCases.filter(\.carriesEvents) == [.beekon, .template, .owntracks])
         #expect(Format.allCases.filter(\.isOneRow) == [.owntracks, .osmand])
         #expect(Self.foreign == [.overland, .owntracks, .osmand])
-        #expect(DrainOutcome.Failure(.refused) == .permanent)
     }
 
     // MARK: Advice

@@ -32,6 +32,8 @@ struct FixPipeline {
         var extras: String?
         /// Whether the ignition is on; nil where none is configured, or its state is unknown.
         var ignition: Bool?
+        /// An entry into a fence that reports no exits is followed by an exit at once.
+        var endsEntries = false
     }
 
     /// The result of the second stage.
@@ -189,11 +191,20 @@ struct FixPipeline {
         if context.session == nil, !outcome.crossings.isEmpty || !outcome.stays.isEmpty {
             decision.eventSession = home
         }
-        let events = outcome.crossings.map { crossing in
-            GeofenceEvent(
-                id: ids.next(at: crossing.time), session: home.id, crossing: crossing,
-                coordinate: observed.fix.coordinate, accuracy: observed.fix.accuracy,
-                fenceAddedAt: fences.addedAt(crossing.geofence))
+        let events = outcome.crossings.flatMap { crossing in
+            let fence = fences.item(crossing.geofence)
+            var told = [
+                GeofenceEvent(
+                    id: ids.next(at: crossing.time), session: home.id, crossing: crossing,
+                    coordinate: observed.fix.coordinate, accuracy: observed.fix.accuracy,
+                    fenceAddedAt: fence?.addedAt)
+            ]
+            if context.endsEntries, crossing.kind == .enter, fence?.fence.notifiesOnExit == false {
+                var end = told[0]
+                (end.id, end.crossing.kind, end.reason) = (ids.next(at: crossing.time), .exit, .removed)
+                told.append(end)
+            }
+            return told
         }
         decision.crossings = NewEvents(
             events: events, changes: outcome.changes, session: home.id, sessionStartedAt: home.startedAt,

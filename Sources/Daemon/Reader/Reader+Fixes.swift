@@ -45,7 +45,7 @@ extension Reader {
         let fix = arrival.fix
         let context = FixPipeline.Context(
             session: sessions.session, eventSession: fences.eventSession, extras: extras.json,
-            ignition: ignition)
+            ignition: ignition, endsEntries: settings.awaitsExits)
         var decision = pipeline.decide(
             fix, in: context, fences: &fences.geofences, isLatest: isLatest, now: arrival.now)
         fences.eventSession = decision.eventSession
@@ -111,9 +111,10 @@ extension Reader {
         if hasListeners { for location in result.stored { hub.post(.location(location)) } }
         for event in result.events {
             let verb = event.crossing.kind == .enter ? "entered" : "left"
+            let reason = event.reason.map { " (\($0.rawValue))" } ?? ""
             Log.info(
                 .geofenceCrossed,
-                "\(verb) geofence \(event.crossing.geofence) at \(event.crossing.time.iso8601)",
+                "\(verb) geofence \(event.crossing.geofence) at \(event.crossing.time.iso8601)\(reason)",
                 [(.geofence, event.crossing.geofence), (.session, event.session.description)])
             if hasListeners { hub.post(.crossed(event)) }
         }

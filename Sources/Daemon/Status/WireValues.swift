@@ -39,7 +39,7 @@ extension Wire.GeofenceEvent {
         self.init(
             id: event.id.description, sessionId: event.session.description,
             geofenceId: event.crossing.geofence, type: event.crossing.kind.rawValue,
-            timestamp: event.crossing.time.iso8601)
+            timestamp: event.crossing.time.iso8601, reason: event.reason?.rawValue)
     }
 }
 
@@ -64,7 +64,10 @@ extension Wire.VehicleEvent {
                 id: event.id.description, sessionId: event.session.description, kind: "geofence",
                 type: event.crossing.kind.rawValue, subject: event.crossing.geofence,
                 timestamp: event.crossing.time.iso8601, latitude: event.coordinate?.latitude,
-                longitude: event.coordinate?.longitude, accuracy: event.accuracy)
+                longitude: event.coordinate?.longitude, accuracy: event.accuracy,
+                data: event.reason.flatMap {
+                    JSONValue(json: Array("{\"reason\":\"\($0.rawValue)\"}".utf8))
+                })
         }
     }
 }

@@ -85,7 +85,7 @@ final class BatchQueue {
             }
             guard let found = try draft(sync) else { return nil }
             if let stray = strays(in: found, sync) {
-                try drop(stray, because: "its format carries none of the vehicle")
+                try drop(stray.draft, because: stray.reason)
                 continue
             }
             guard let draft = try placed(found) else {
@@ -122,9 +122,18 @@ final class BatchQueue {
         return max(first.locations.count, first.eventCount) > fewer ? try draft(limit: fewer) : first
     }
 
-    /// Events of the vehicle that the format cannot say: they were owed while it was another one, or nobody knew which.
-    private func strays(in draft: BatchDraft, _ sync: Settings.Sync) -> BatchDraft? {
-        sync.format.carriesVehicleEvents ? nil : draft.ofVehicle
+    /// Events of the vehicle that the format cannot say: they were owed while it was another one, or nobody knew which. And
+    /// those of geofences that were owed before they were not to be sent.
+    private func strays(
+        in draft: BatchDraft, _ sync: Settings.Sync
+    ) -> (draft: BatchDraft, reason: String)? {
+        if !sync.format.carriesVehicleEvents, let stray = draft.ofVehicle {
+            return (stray, "its format carries none of the vehicle")
+        }
+        if !sync.geofenceEvents, let stray = draft.ofGeofences {
+            return (stray, "its geofence_events is false")
+        }
+        return nil
     }
 
     private func placed(_ draft: BatchDraft) throws(StorageError) -> BatchDraft? {

@@ -134,6 +134,7 @@ extension Template {
             case .batteryIsCharging: text.put(record.battery.isCharging ?? false)
             case .geofenceIdentifier: text.put(bytes: identifier)
             case .geofenceAction: text.put(word: (record.crossing?.kind.rawValue ?? "").uppercased())
+            case .geofenceReason: text.put(word: record.reason?.rawValue ?? "")
             case .deviceID: text.put(bytes: surroundings.deviceID)
             case .installID: text.put(bytes: surroundings.installID)
             case .sessionID: text.put(surroundings.session)

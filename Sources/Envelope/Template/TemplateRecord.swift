@@ -95,6 +95,11 @@ package struct TemplateRecord: Equatable, Sendable {
         if case .event(let event) = row { event.crossing } else { nil }
     }
 
+    /// nil for a location, and for a crossing that a fix has shown.
+    var reason: GeofenceEvent.Reason? {
+        if case .event(let event) = row { event.reason } else { nil }
+    }
+
     /// The number that a tag stands for; nil when it is unknown, and for what is none.
     func number(_ tag: TemplateTag) -> Double? {
         let fix = location?.fix
@@ -115,7 +120,7 @@ package struct TemplateRecord: Equatable, Sendable {
             case .activityConfidence: 100
             case .batteryLevel: battery.level
             case .timestamp, .uuid, .event, .isMoving, .mock, .activityType, .batteryIsCharging,
-                .geofenceIdentifier, .geofenceAction, .deviceID, .installID, .sessionID:
+                .geofenceIdentifier, .geofenceAction, .geofenceReason, .deviceID, .installID, .sessionID:
                 nil
             }
         return value.flatMap { $0.isFinite ? $0 : nil }
@@ -147,6 +152,7 @@ package struct TemplateRecord: Equatable, Sendable {
         case .activityType: location?.activity == nil || location?.activity == .unknown
         case .batteryIsCharging: battery.isCharging == nil
         case .geofenceIdentifier: crossing?.geofence.isEmpty ?? true
+        case .geofenceReason: reason == nil
         case .timestamp, .uuid, .geofenceAction, .deviceID, .installID, .sessionID: false
         }
     }

@@ -39,6 +39,8 @@ package enum TemplateTag: String, CaseIterable, Sendable {
     case geofenceIdentifier = "geofence.identifier"
     /// `ENTER` or `EXIT`.
     case geofenceAction = "geofence.action"
+    /// `removed` for an exit that no fix has shown; otherwise nothing.
+    case geofenceReason = "geofence.reason"
     case deviceID = "device_id"
     case installID = "install_id"
     case sessionID = "session_id"
@@ -52,8 +54,8 @@ package enum TemplateTag: String, CaseIterable, Sendable {
             .timestampSeconds, .timestampMilliseconds, .odometer, .activityConfidence, .batteryLevel:
             .number
         case .isMoving, .mock, .batteryIsCharging: .boolean
-        case .timestamp, .uuid, .event, .activityType, .geofenceIdentifier, .geofenceAction, .deviceID,
-            .installID, .sessionID:
+        case .timestamp, .uuid, .event, .activityType, .geofenceIdentifier, .geofenceAction,
+            .geofenceReason, .deviceID, .installID, .sessionID:
             .text
         }
     }
@@ -62,7 +64,7 @@ package enum TemplateTag: String, CaseIterable, Sendable {
     func isKnown(in record: Template.Kind) -> Bool {
         switch record {
         case .geofence: true
-        case .location: self != .geofenceIdentifier && self != .geofenceAction
+        case .location: ![.geofenceIdentifier, .geofenceAction, .geofenceReason].contains(self)
         }
     }
 
@@ -74,7 +76,7 @@ package enum TemplateTag: String, CaseIterable, Sendable {
             false
         case .latitude, .longitude, .mock: record == .geofence
         case .speed, .speedKmh, .speedKnots, .speedMph, .heading, .accuracy, .altitude, .event, .isMoving,
-            .odometer, .activityType, .batteryLevel, .batteryIsCharging:
+            .odometer, .activityType, .batteryLevel, .batteryIsCharging, .geofenceReason:
             true
         }
     }
@@ -86,8 +88,8 @@ package enum TemplateTag: String, CaseIterable, Sendable {
         case .speedKmh, .speedKnots, .speedMph, .isMoving: true
         case .latitude, .longitude, .speed, .heading, .accuracy, .altitude, .timestamp, .timestampSeconds,
             .timestampMilliseconds, .uuid, .event, .mock, .odometer, .activityType, .activityConfidence,
-            .batteryLevel, .batteryIsCharging, .geofenceIdentifier, .geofenceAction, .deviceID, .installID,
-            .sessionID:
+            .batteryLevel, .batteryIsCharging, .geofenceIdentifier, .geofenceAction, .geofenceReason, .deviceID,
+            .installID, .sessionID:
             false
         }
     }

@@ -49,6 +49,17 @@ package struct BatchDraft: Sendable {
             vehicleEvents: vehicleEvents, members: members, vehicleMembers: vehicleMembers)
     }
 
+    /// Nothing but the entries into geofences and the exits; nil when there are none.
+    package var ofGeofences: BatchDraft? {
+        guard !events.isEmpty else { return nil }
+        var members = members
+        members.runs = []
+        members.events.subtract(vehicleMembers)
+        return BatchDraft(
+            destination: destination, session: session, extras: extras, locations: [], events: events,
+            vehicleEvents: [], members: members)
+    }
+
     /// Events of every kind.
     package var eventCount: Int { events.count + vehicleEvents.count }
 

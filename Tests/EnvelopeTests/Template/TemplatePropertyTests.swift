@@ -221,6 +221,7 @@ struct TemplatePropertyTests {
             return names[name] ?? name
         case .geofenceIdentifier: return record.crossing?.geofence ?? ""
         case .geofenceAction: return record.crossing.map { $0.kind == .enter ? "ENTER" : "EXIT" } ?? ""
+        case .geofenceReason: return record.reason?.rawValue ?? ""
         case .deviceID: return device
         case .installID: return device + "2"
         case .sessionID: return TemplateSamples.session.description

@@ -110,7 +110,7 @@ struct StatusScreenTests {
         let endings: [(Int?, String)] = [(nil, "0 paused"), (0, "0 paused"), (7, "0 paused, 7 repeated")]
         for (count, ending) in endings {
             status.source.repeated = count
-            let text = lines(status).joined(separator: " ").replacing(/ +/, with: " ")
+            let text = lines(status).joined(separator: " ").split(separator: " ").joined(separator: " ")
             #expect(text.contains(ending) && text.contains("repeated") == (count ?? 0 > 0))
         }
     }

@@ -24,8 +24,7 @@ package enum Delivery: Equatable, Sendable {
         self =
             switch outcome {
             case .answer(let answer): .answer(.mqtt(answer))
-            // Not as one that was sent: it is no silent close (`SilentCloses`).
-            case .unmatched(let words): .failure(TransportFailure(kind: .network, message: words))
+            case .unmatched(let words): .unmatched(words)
             case .failure(let failure): .failure(failure)
             case .cancelled: .cancelled
             }

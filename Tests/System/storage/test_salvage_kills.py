@@ -13,9 +13,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from support.beekonctl import CtlTest
 from support.faults import STRACE, no_strace, syscalls
 from support.programs import installed, program
-from support.system_test import SystemTest
 
 EXERCISER = program("store-exerciser")
 LONG = os.environ.get("BEEKOND_LONG") == "1"
@@ -125,23 +125,43 @@ class SalvageKillTests(unittest.TestCase):
         self.assertTrue([name for name in os.listdir(directory) if ".corrupt-" in name])
 
 
-class SalvageStatusTests(SystemTest):
-    def test_one_that_does_not_read_is_told_and_shown(self):
+class SalvageStatusTests(CtlTest):
+    NAME = "beekon.db.corrupt-1800000000"
+
+    def test_one_that_does_not_read_is_told_once_and_shown_as_long_as_it_is_there(self):
         daemon = self.daemon()
         os.makedirs(daemon.state, mode=0o700, exist_ok=True)
-        with open(os.path.join(daemon.state, "beekon.db.corrupt-1800000000.unread"), "wb") as file:
+        path = os.path.join(daemon.state, self.NAME)
+        with open(path + ".unread", "wb") as file:
             file.write(b"no database" * 1000)
         daemon.start()
-        self.assertIn("beekon.db.corrupt-1800000000", daemon.text())
+        self.assertIn(self.NAME, daemon.text())
         self.assertIn("not all of it could be read", daemon.text())
-        self.assertEqual(daemon.status()["degraded"], ["files"])
-        self.assertIn("beekon.db.corrupt-1800000000", os.listdir(daemon.state))
-        # It is told once.
-        daemon.kill()
-        before = len(daemon.text())
+        self.shown(daemon)
+        for _ in range(2):
+            daemon.kill()
+            before = len(daemon.text())
+            daemon.start()
+            self.assertNotIn("corrupt", daemon.text()[before:])
+            self.shown(daemon)
+        os.rename(path, os.path.join(daemon.state, "looked-into"))
+        daemon.wait_status(lambda status: not status["degraded"], "it is not there any more")
+        self.assertNotIn("damaged_files", daemon.status())
+
+    def shown(self, daemon):
+        self.assertIn(self.NAME, os.listdir(daemon.state))
+        status = daemon.status()
+        self.assertEqual((status["degraded"], status["damaged_files"]), (["files"], [self.NAME]))
+        self.assertIn(self.NAME, self.run_ctl(daemon, "status").stdout)
+
+    def test_one_that_was_saved_whole_is_not_shown(self):
+        daemon = self.daemon()
+        os.makedirs(daemon.state, mode=0o700, exist_ok=True)
+        for name in (self.NAME + ".salvaged", self.NAME + ".salvaged-wal", self.NAME + "-wal"):
+            with open(os.path.join(daemon.state, name), "wb") as file:
+                file.write(b"no database")
         daemon.start()
         self.assertEqual(daemon.status()["degraded"], [])
-        self.assertNotIn("corrupt", daemon.text()[before:])
 
 
 if __name__ == "__main__":

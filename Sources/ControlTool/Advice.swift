@@ -18,8 +18,7 @@ enum Advice {
             // Covered above in more detail.
             case "storage", "source", "vehicle", "sync", "auth", "loss": covered(word, advice)
             case "files":
-                "A small file in the state directory, or the database, was damaged, is gone, or could not all be read: "
-                    + "journalctl -u beekond names it, and what to do."
+                files(status.damagedFiles ?? [], in: status.store.directory)
             case "config":
                 "Not everything that was configured is in effect: beekond --check names the line of a bad file, "
                     + "journalctl -u beekond a setting that was left out."
@@ -28,6 +27,22 @@ enum Advice {
                     + "let chrony or systemd-timesyncd set it (timedatectl shows the state)."
             default: "Degraded: \(Text.cut(Text.safe(word), to: 40)). journalctl -u beekond says why."
             }
+        }
+        return advice
+    }
+
+    /// Names shown at most.
+    private static let fileLimit = 5
+
+    private static func files(_ names: [String], in directory: String?) -> String {
+        let asides = names.filter { $0.contains(".corrupt-") }
+        let shown = names.prefix(fileLimit).map { Text.cut(Text.safe($0), to: 80) }.joined(separator: ", ")
+        let more = names.count > fileLimit ? " and \(names.count - fileLimit) more" : ""
+        var advice = names.isEmpty ? "A file in the state directory" : shown + more
+        if let directory, !names.isEmpty { advice += " in \(Text.cut(Text.safe(directory), to: 200))" }
+        advice += ": damaged, gone, or not all of it could be read; journalctl -u beekond says what to do."
+        if !asides.isEmpty {
+            advice += " A database that was put aside is shown until it is moved elsewhere or deleted."
         }
         return advice
     }

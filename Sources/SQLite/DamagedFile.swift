@@ -19,8 +19,8 @@ package final class DamagedFile {
     /// Where the newest frame of each page begins in the WAL.
     private let frames: [UInt32: Int64]
 
-    /// Pages that are looked at to tell their size.
-    private static let sample = 400
+    /// Bytes at the beginning that are looked at to tell the size of pages.
+    private static let sample: Int64 = 1 << 20
 
     /// The file, or its WAL, neither of which can be copied.
     private final class Part {
@@ -87,11 +87,11 @@ package final class DamagedFile {
         return (512...32768).contains(size) && size & (size - 1) == 0 ? size : nil
     }
 
-    /// The size in which most of the first pages make sense.
+    /// The size in which most pages make sense: of a size that is too large, only every other one is seen.
     private static func likelySize(_ file: Part, _ usual: Int) -> Int {
         var best = (size: usual, count: 0)
         for size in [usual, 1024, 4096, 2048, 512, 8192, 16384, 32768] {
-            let pages = Int(min(file.size / Int64(size), Int64(sample)))
+            let pages = Int(min(file.size, sample) / Int64(size))
             var count = 0
             for number in stride(from: 2, through: pages, by: 1) {
                 guard let page = file.read(size, at: Int64(number - 1) * Int64(size)) else { continue }

@@ -67,7 +67,8 @@ package struct TreePage {
     package func row(_ index: Int, in file: DamagedFile) -> Row? {
         guard kind.hasRows, cells.indices.contains(index) else { return nil }
         var place = cells[index] + (kind.isLeaf ? 0 : 4)
-        guard let size = varint(&place), (0...Int64(Self.longestRow)).contains(size) else { return nil }
+        let most = min(Self.longestRow, file.pageCount * usableSize)
+        guard let size = varint(&place), (0...Int64(most)).contains(size) else { return nil }
         var rowid: Int64?
         if kind.hasRowids {
             guard let found = varint(&place) else { return nil }
@@ -122,6 +123,9 @@ package struct TreePage {
 
 /// How SQLite writes the values of a row.
 enum RecordFormat {
+    /// Far more than any table has columns.
+    private static let mostValues = 100
+
     /// - Parameter end: of what may be read.
     /// - Returns: nil when it does not end before that.
     static func varint(_ bytes: [UInt8], _ place: inout Int, end: Int) -> Int64? {
@@ -147,7 +151,7 @@ enum RecordFormat {
         var content = end
         var values: [Value] = []
         while place < end {
-            guard let type = varint(payload, &place, end: end),
+            guard values.count < mostValues, let type = varint(payload, &place, end: end),
                 let value = value(type, payload, &content)
             else { return nil }
             values.append(value)

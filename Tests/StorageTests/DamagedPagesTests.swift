@@ -128,6 +128,32 @@ struct DamagedPagesTests {
         }
     }
 
+    @Test("a large one tells the size of its pages by itself", arguments: [1024, 4096])
+    func size(pageSize: Int) throws {
+        let source = try Workshop()
+        try source.insert(1)
+        source.store.close()
+        let path = source.directory.file("beekon.db")
+        do {
+            let db = try Connection(path: path, access: .readWrite)
+            let others = try source.lines("SELECT name FROM pragma_table_info('locations')")
+                .filter { !["ts", "seq", "id"].contains($0) }.map { "\"\($0)\"" }.joined(separator: ", ")
+            try db.execute(
+                """
+                WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
+                INSERT INTO locations (ts, seq, id, \(others)) SELECT ts + i * 1000, seq + i, randomblob(16), \(others)
+                FROM n, (SELECT * FROM locations LIMIT 1);
+                PRAGMA journal_mode = DELETE; PRAGMA page_size = \(pageSize); VACUUM
+                """)
+        }
+        var bytes = try source.directory.read("beekon.db")
+        var random = SeededGenerator(seed: 4)
+        _ = damage(&bytes, blocks: [0], pageSize: pageSize, using: &random)
+        try source.directory.write("beekon.db", bytes)
+        let file = try DamagedFile(database: path, usual: 1024)
+        #expect(file.pageSize == pageSize && file.header == nil && bytes.count > 1_500_000)
+    }
+
     @Test("whatever single block is lost")
     func each() throws {
         let original = try Self.make()

@@ -7,8 +7,9 @@ extension Wire {
     /// progress. uptime_seconds: since the daemon started. odometer_meters: driven since installation, or
     /// since SetOdometer, as far as it is stored for good; absent while the database has yet to say. degraded
     /// lists problems, one word each: storage, files, loss (of rows that were never received, within the last
-    /// hour), config, clock, source, vehicle, sync, auth. Empty when all is well. vehicle is absent where
-    /// nothing of it is configured.
+    /// hour), config, clock, source, vehicle, sync, auth. Empty when all is well. damaged_files, with files:
+    /// the names of those in the state directory; a database that was put aside and could not all be read is
+    /// one until somebody moves or deletes it. vehicle is absent where nothing of it is configured.
     package struct Status: Codable, Sendable, Equatable {
         package var version: String
         package var installId: String
@@ -30,6 +31,7 @@ extension Wire {
         package var geofences: Int
         package var vehicle: VehicleStatus?
         package var degraded: [String]
+        package var damagedFiles: [String]?
 
         package init(
             version: String, installId: String, state: State, reason: String? = nil,
@@ -37,7 +39,7 @@ extension Wire {
             sessionStartedAt: String? = nil, uptimeSeconds: Int, lastLocation: Location? = nil,
             odometerMeters: Int? = nil, source: SourceStatus, gate: GateStatus, store: StoreStatus,
             sync: SyncStatus, auth: AuthStatus, destinations: [Destination], geofences: Int,
-            vehicle: VehicleStatus? = nil, degraded: [String]
+            vehicle: VehicleStatus? = nil, degraded: [String], damagedFiles: [String]? = nil
         ) {
             self.version = version
             self.installId = installId
@@ -59,6 +61,7 @@ extension Wire {
             self.geofences = geofences
             self.vehicle = vehicle
             self.degraded = degraded
+            self.damagedFiles = damagedFiles
         }
 
         private enum CodingKeys: String, CodingKey {
@@ -82,6 +85,7 @@ extension Wire {
             case geofences
             case vehicle
             case degraded
+            case damagedFiles = "damaged_files"
         }
     }
 }

@@ -1,22 +1,16 @@
 internal import Storage
 
 extension Store.Event {
-    /// A database of which not all could be read; shown in the status until the next start.
-    private var unreadFile: String? {
-        guard case .quarantined(let name, _, _) = self, !name.hasSuffix(".salvaged") else { return nil }
-        return name
-    }
-
-    /// Logs it, and shows damaged files in the status.
+    /// Logs it, and shows a damaged log in the status; a database that was put aside shows itself.
     func report(_ board: Board) {
         if case .logDamaged = self { board.note(damaged: "beekon.db-wal") }
-        if let unreadFile { board.note(damaged: unreadFile) }
         switch self {
         case .quarantined(let name, let reason, let salvaged):
             let rest =
                 name.hasSuffix(".salvaged")
                 ? "and all its rows (\(salvaged)) are"
-                : "and stays until you delete it, because not all of it could be read; \(salvaged) of its rows are"
+                : "and stays until you delete it, because not all of it could be read; the status is degraded until then. "
+                    + "\(salvaged) of its rows are"
             Log.error(
                 .databaseQuarantined,
                 "the database was damaged (\(reason)): it is kept as \(name), \(rest) in a new one. Check the health of "

@@ -21,6 +21,7 @@ struct StatusReport {
         let uploader = hub.uploaders.main.snapshot
         let counts = hub.store.counts()
         let storageError = reader.storageError ?? uploader.storageError
+        let damagedFiles = damagedFiles()
         return Wire.Status(
             version: Release.version, installId: installID, state: Wire.State(reader.state),
             reason: reader.change.stopReason?.rawValue,
@@ -46,8 +47,13 @@ struct StatusReport {
             geofences: reader.geofences,
             vehicle: reader.vehicle.map { Wire.VehicleStatus($0) },
             degraded: Self.degraded(
-                reader, uploader, hasDamagedFiles: !hub.board.damagedFiles.isEmpty,
-                isConfigurationDegraded: configurator.isDegraded, now: now))
+                reader, uploader, hasDamagedFiles: !damagedFiles.isEmpty,
+                isConfigurationDegraded: configurator.isDegraded, now: now),
+            damagedFiles: damagedFiles.isEmpty ? nil : damagedFiles)
+    }
+
+    private func damagedFiles() -> [String] {
+        hub.board.damagedFiles.union(Store.unsavedDatabases(in: directory)).sorted()
     }
 
     /// What the status does not say.

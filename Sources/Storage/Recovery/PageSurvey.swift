@@ -61,6 +61,8 @@ struct PageSurvey {
 
     /// Pages that are looked at between two looks at the time.
     private static let step = 1000
+    /// Places in a tree that are told apart.
+    private static let gapLimit = 1000
     /// The list of tables: a table of five columns.
     private static let listColumns = 5
     /// Tables and indexes that are read of it at most.
@@ -111,7 +113,8 @@ struct PageSurvey {
             guard kinds.indices.contains(number), let kind = TreePage.Kind(rawValue: kinds[number]),
                 kind.hasRowids == hasRowids
             else {
-                tree.gaps.append(gap)
+                // With so many, what is left may be anywhere.
+                tree.gaps = tree.gaps.count < Self.gapLimit ? tree.gaps + [gap] : [Gap()]
                 continue
             }
             kinds[number] = 0

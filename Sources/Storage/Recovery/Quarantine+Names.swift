@@ -71,6 +71,15 @@ extension Quarantine {
         return (target, removed)
     }
 
+    /// Names of the databases in this directory that were put aside and not all read: what is left in them is nowhere else.
+    static func unsavedNames(of path: String) -> [String] {
+        let prefix = path.dropFirst(directory(of: path).count + 1) + ".corrupt-"
+        return names(in: directory(of: path)).filter { name in
+            name.hasPrefix(prefix) && !name.hasSuffix(salvagedSuffix)
+                && !suffixes.contains { !$0.isEmpty && name.hasSuffix($0) }
+        }
+    }
+
     /// `beekon.db.corrupt-1` for `beekon.db.corrupt-1.unread-wal`.
     private static func base(of name: String) -> String? {
         for suffix in suffixes where name.hasSuffix(unreadSuffix + suffix) {

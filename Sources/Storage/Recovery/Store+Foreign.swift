@@ -61,6 +61,11 @@ extension Store {
         }
     }
 
+    /// Names of the databases in this directory that were damaged, and could not all be read. Reads the directory.
+    package static func unsavedDatabases(in directory: String) -> [String] {
+        Quarantine.unsavedNames(of: directory + "/beekon.db")
+    }
+
     /// Rows that are counted at most.
     private static let countLimit = 1_000_000
 

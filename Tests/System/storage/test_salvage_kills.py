@@ -3,6 +3,7 @@
 strace kills the store-exerciser (Tests/Tools) while it opens the database; then the real code opens what is left.
 """
 import os
+import random
 import shutil
 import sqlite3
 import subprocess
@@ -13,9 +14,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from support.beekonctl import CtlTest
 from support.faults import STRACE, no_strace, syscalls
 from support.programs import installed, program
-from support.system_test import SystemTest
 
 EXERCISER = program("store-exerciser")
 LONG = os.environ.get("BEEKOND_LONG") == "1"
@@ -23,6 +24,7 @@ LONG = os.environ.get("BEEKOND_LONG") == "1"
 LIMIT = 1000
 # More than are imported in one transaction.
 ROWS = 2300
+PAGE = 1024
 
 
 def missing():
@@ -46,6 +48,9 @@ def said(done: subprocess.CompletedProcess, word: str) -> list:
 
 @unittest.skipIf(missing(), missing())
 class SalvageKillTests(unittest.TestCase):
+    # Pages of locations that are overwritten.
+    damages = 0
+
     def setUp(self):
         base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         self.folder = tempfile.mkdtemp(prefix="beekond-salvage-", dir=base)
@@ -69,9 +74,25 @@ class SalvageKillTests(unittest.TestCase):
                        randomblob(16), {rest} FROM locations WHERE seq = (SELECT MIN(seq) FROM locations)""")
         db.execute("CREATE TABLE alien (a)")
         db.commit()
+        if self.damages:
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         for suffix in ("", "-wal"):
             shutil.copy(os.path.join(source, "beekon.db" + suffix), self.template)
+        if self.damages:
+            self.overwrite(db)
+            done = check(self.fresh())
+            self.assertEqual(done.returncode, 0, done.stdout[-2000:])
+            return sorted(line.split(" ")[1].replace("-", "") for line in said(done, "location"))
         return sorted(row[0].hex() for row in db.execute("SELECT id FROM locations"))
+
+    def overwrite(self, db):
+        """Some pages far apart become noise."""
+        leaves = [row[0] for row in db.execute(
+            "SELECT pageno FROM dbstat WHERE name = 'locations' AND pagetype = 'leaf' ORDER BY path")]
+        with open(os.path.join(self.template, "beekon.db"), "r+b") as file:
+            for number in range(self.damages):
+                file.seek((leaves[len(leaves) * (number + 1) // (self.damages + 1)] - 1) * PAGE)
+                file.write(random.Random(number).randbytes(PAGE))
 
     def fresh(self) -> str:
         directory = os.path.join(self.folder, "state")
@@ -88,9 +109,14 @@ class SalvageKillTests(unittest.TestCase):
         self.assertEqual((len(found), found == self.ids), (len(self.ids), True), f"{context}: {os.listdir(directory)}")
         # If it was killed after the last renaming, only the line is missing: the file has its last name.
         told = [line for life in lives for line in said(life, "event") if "quarantined" in line]
-        self.assertTrue(told or any(name.endswith(".salvaged") for name in names), context)
+        self.assertTrue(told or any(self.is_last(name) for name in names), context)
         left = [name for name in os.listdir(directory) if ".corrupt-" in name]
-        self.assertTrue(left and all(".salvaged" in name for name in left), f"{context}: {left}")
+        self.assertTrue(left and all((".salvaged" in name) == (not self.damages) and ".unread" not in name for name in left),
+                        f"{context}: {left}")
+
+    def is_last(self, name: str) -> bool:
+        """Whether a file has the name that it keeps."""
+        return ".corrupt-" in name and (name.endswith(".salvaged") or bool(self.damages)) and ".unread" not in name
 
     def test_killed_at_every_call(self):
         for call, step in [("rename", 1), ("fsync", 1), ("fdatasync", 2), ("pwrite64", 40), ("openat", 9), ("unlink", 1)]:
@@ -125,23 +151,53 @@ class SalvageKillTests(unittest.TestCase):
         self.assertTrue([name for name in os.listdir(directory) if ".corrupt-" in name])
 
 
-class SalvageStatusTests(SystemTest):
-    def test_one_that_does_not_read_is_told_and_shown(self):
+class DamagedKillTests(SalvageKillTests):
+    """The same, with three places that do not read: what lies between them is there once as well."""
+
+    damages = 3
+
+    def test_most_of_it_is_there(self):
+        self.assertGreater(len(self.ids), ROWS - 60)
+        self.assertLess(len(self.ids), ROWS)
+
+
+class SalvageStatusTests(CtlTest):
+    NAME = "beekon.db.corrupt-1800000000"
+
+    def test_one_that_does_not_read_is_told_once_and_shown_as_long_as_it_is_there(self):
         daemon = self.daemon()
         os.makedirs(daemon.state, mode=0o700, exist_ok=True)
-        with open(os.path.join(daemon.state, "beekon.db.corrupt-1800000000.unread"), "wb") as file:
+        path = os.path.join(daemon.state, self.NAME)
+        with open(path + ".unread", "wb") as file:
             file.write(b"no database" * 1000)
         daemon.start()
-        self.assertIn("beekon.db.corrupt-1800000000", daemon.text())
+        self.assertIn(self.NAME, daemon.text())
         self.assertIn("not all of it could be read", daemon.text())
-        self.assertEqual(daemon.status()["degraded"], ["files"])
-        self.assertIn("beekon.db.corrupt-1800000000", os.listdir(daemon.state))
-        # It is told once.
-        daemon.kill()
-        before = len(daemon.text())
+        self.shown(daemon)
+        for _ in range(2):
+            daemon.kill()
+            before = len(daemon.text())
+            daemon.start()
+            self.assertNotIn("corrupt", daemon.text()[before:])
+            self.shown(daemon)
+        os.rename(path, os.path.join(daemon.state, "looked-into"))
+        daemon.wait_status(lambda status: not status["degraded"], "it is not there any more")
+        self.assertNotIn("damaged_files", daemon.status())
+
+    def shown(self, daemon):
+        self.assertIn(self.NAME, os.listdir(daemon.state))
+        status = daemon.status()
+        self.assertEqual((status["degraded"], status["damaged_files"]), (["files"], [self.NAME]))
+        self.assertIn(self.NAME, self.run_ctl(daemon, "status").stdout)
+
+    def test_one_that_was_saved_whole_is_not_shown(self):
+        daemon = self.daemon()
+        os.makedirs(daemon.state, mode=0o700, exist_ok=True)
+        for name in (self.NAME + ".salvaged", self.NAME + ".salvaged-wal", self.NAME + "-wal"):
+            with open(os.path.join(daemon.state, name), "wb") as file:
+                file.write(b"no database")
         daemon.start()
         self.assertEqual(daemon.status()["degraded"], [])
-        self.assertNotIn("corrupt", daemon.text()[before:])
 
 
 if __name__ == "__main__":

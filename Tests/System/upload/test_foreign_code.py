@@ -26,7 +26,7 @@ from support.fake_gpsd import METERS_PER_DEGREE, tpv
 from support.ports import free_port, reachable
 from support.waiting import wait_for
 
-FOREIGN = os.environ.get("BEEKOND_FOREIGN", "")
+FOREIGN = os.environ.get("BEEKOND_FOREIGN") or os.devnull
 SPEEDS = [0.0, 0.4, 2.5, None, 8.0, 13.9, 36.1]
 
 
@@ -97,8 +97,8 @@ class ULoggerTests(ForeignCodeTest):
         times = self.drive(fake, daemon)
         self.assertEqual(daemon.call("Sync", destination="ulogger")["pending"], 0, daemon.text())
         with sqlite3.connect(path) as database:
-            found = database.execute("SELECT strftime('%s', time), latitude, longitude, altitude, speed, bearing, accuracy, provider, "
-                                     "comment, track_id FROM positions ORDER BY id").fetchall()
+            found = database.execute("SELECT strftime('%s', time), latitude, longitude, altitude, speed, bearing, accuracy, "
+                                     "provider, comment, track_id FROM positions ORDER BY id").fetchall()
         # It keeps seconds, and local times.
         self.assertEqual([int(row[0]) for row in found], [time // 1000 for time in times])
         self.assertEqual([row[4] for row in found], SPEEDS)

@@ -5,9 +5,9 @@ extension Template {
     /// What is the same in all records of a batch; each part as it stands in JSON.
     struct Surroundings {
         var session: UUIDv7
-        /// Escaped, without quotation marks.
+        /// Escaped, without quotation marks; of a line as it is.
         var deviceID: [UInt8]
-        /// Escaped, without quotation marks.
+        /// Escaped, without quotation marks; of a line as it is.
         var installID: [UInt8]
         /// Fields for the end of the outermost object, each after a comma.
         var end: [UInt8] = []
@@ -30,7 +30,9 @@ extension Template {
             room = template.pieces.reduce(0) { $0 + Self.room(for: $1, in: surroundings) }
             identifiers = (
                 template.pieces.count { $0 == .tag(.geofenceIdentifier) },
-                template.pieces.count { if case .fence = $0 { true } else { false } }
+                template.pieces.count {
+                    if case .escaped(.geofenceIdentifier, _) = $0 { true } else { false }
+                }
             )
         }
 
@@ -73,12 +75,19 @@ extension Template {
                 case .time(let tag, let scale):
                     let unit = tag == .timestampSeconds ? record.time.wholeSeconds : record.time.milliseconds
                     text.put(word: Self.scaled(unit, by: scale).description)
-                case .fence(let place):
-                    text.put(bytes: LineText.escaped((record.crossing?.geofence ?? "").utf8, in: place))
+                case .escaped(let tag, let place):
+                    text.put(bytes: LineText.escaped(words(tag, of: record), in: place))
                 case .extras: surroundings.extras.withUnsafeBytes { put($0) }
                 case .end: surroundings.end.withUnsafeBytes { put($0) }
                 }
             }
+        }
+
+        /// Of a line, what a text has before it is escaped.
+        private func words(_ tag: TemplateTag, of record: TemplateRecord) -> [UInt8] {
+            if tag == .deviceID { return surroundings.deviceID }
+            if tag == .installID { return surroundings.installID }
+            return Array((record.crossing?.geofence ?? "").utf8)
         }
 
         /// Kept within the times that InfluxDB has: from 1677 to 2262.
@@ -99,7 +108,9 @@ extension Template {
             case .tag(.uuid), .tag(.sessionID): UUIDv7.textSize
             case .tag(.deviceID): surroundings.deviceID.count
             case .tag(.installID): surroundings.installID.count
-            case .tag(.geofenceIdentifier), .fence, .optional: 0
+            case .escaped(.deviceID, _): 2 * surroundings.deviceID.count
+            case .escaped(.installID, _): 2 * surroundings.installID.count
+            case .tag(.geofenceIdentifier), .escaped, .optional: 0
             case .tag, .integer, .time: shortRoom
             }
         }

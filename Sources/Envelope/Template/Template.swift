@@ -23,8 +23,8 @@ package struct Template: Equatable, Sendable {
         case integer(TemplateTag)
         /// At the end of a line, in a unit that is so much finer.
         case time(TemplateTag, scale: Int64)
-        /// The id of the geofence in a line, which has places that escape differently.
-        case fence(LineText.Place)
+        /// A text of others in a line, which has places that escape differently.
+        case escaped(TemplateTag, LineText.Place)
         /// When the tag is unknown, that many pieces after this one are left out, with one of the commas around them.
         case optional(TemplateTag, count: Int)
         /// Where the row's extras belong.
@@ -75,8 +75,7 @@ package struct Template: Equatable, Sendable {
         Set(
             pieces.compactMap {
                 switch $0 {
-                case .tag(let tag), .integer(let tag), .time(let tag, _): tag
-                case .fence: .geofenceIdentifier
+                case .tag(let tag), .integer(let tag), .time(let tag, _), .escaped(let tag, _): tag
                 case .literal, .optional, .extras, .end: nil
                 }
             })

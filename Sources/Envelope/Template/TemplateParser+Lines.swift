@@ -194,7 +194,9 @@ extension TemplateParser {
     /// A tag in a text, which is escaped as the place demands.
     private mutating func lineTag(in place: LineText.Place) throws(TemplateFault) -> TemplateTag {
         let tag = try readTag()
-        mark(tag == .geofenceIdentifier ? .fence(place) : .tag(tag))
+        // The others have no character that any place would have to escape.
+        let isOfOthers = [.geofenceIdentifier, .deviceID, .installID].contains(tag)
+        mark(isOfOthers ? .escaped(tag, place) : .tag(tag))
         return tag
     }
 

@@ -13,8 +13,9 @@ package struct TemplatePayload: Sendable {
     ///   - installID: of this installation.
     package init(shape: TemplateShape, deviceID: String, installID: String) {
         self.shape = shape
-        self.deviceID = JSONString.escaped(deviceID)
-        self.installID = JSONString.escaped(installID)
+        let isJSON = shape.body != .text
+        self.deviceID = isJSON ? JSONString.escaped(deviceID) : Array(deviceID.utf8)
+        self.installID = isJSON ? JSONString.escaped(installID) : Array(installID.utf8)
     }
 
     /// The same rows always make the same bytes.

@@ -101,6 +101,17 @@ struct TemplateLineTests {
         #expect(shape.identity.hasSuffix(" 4 text"))
     }
 
+    @Test("names of the vehicle are escaped as well")
+    func names() throws {
+        let template = #"m,d=<%= device_id %> i="<%= install_id %>",e="<%= device_id %>" \#(Self.time)"#
+        let shape = try TemplateShape(
+            params: BodyFields(), batchSize: 1, location: Template(template, for: .location, as: .text),
+            geofence: nil)
+        let text = try TemplateSamples.body(
+            shape, [TemplateRecord(TemplateSamples.location())], deviceID: "a \"\\", installID: "b,\"\\")
+        #expect(text == #"m,d=a\ "/ i="b,\"\\",e="a \"\\" 1781526850000"# + "\n")
+    }
+
     @Test("times that no line can have are the nearest that one can", arguments: [Int64.min, .max])
     func bounds(milliseconds: Int64) throws {
         let record = TemplateRecord(

@@ -235,14 +235,14 @@ def traccar_json(known: str) -> Callable[[Asked], Answer]:
             if "coords" not in location:
                 # It becomes the last known place once more.
                 return Answer(200, "", [])
-            known_of = {name: float(location["coords"][name]) for name in ("latitude", "longitude", "speed", "heading", "accuracy",
-                                                                           "altitude")}
+            names = ("latitude", "longitude", "speed", "heading", "accuracy", "altitude")
+            coordinates = {name: float(location["coords"][name]) for name in names}
             str(location.get("event", ""))
             int(location.get("odometer", 0))
         except (KeyError, TypeError, ValueError):
             raise ClosedError from None
-        speed = known_of["speed"] if known_of["speed"] >= 0 else None
-        return Answer(200, "", [Point(known, time, known_of["latitude"], known_of["longitude"], speed)])
+        speed = coordinates["speed"] if coordinates["speed"] >= 0 else None
+        return Answer(200, "", [Point(known, time, coordinates["latitude"], coordinates["longitude"], speed)])
 
     return answer
 
@@ -277,7 +277,8 @@ def hauk(path: str, session: str) -> Callable[[Asked], Answer]:
         if form["sid"] != session:
             return Answer(200, "Session expired!\n", [])
         speed = form.get("spd")
-        point = Point("hauk", float(form["time"]), float(form["lat"]), float(form["lon"]), None if speed is None else float(speed))
+        point = Point("hauk", float(form["time"]), float(form["lat"]), float(form["lon"]),
+                      None if speed is None else float(speed))
         return Answer(200, f"OK\nhttps://hauk.example.com/?%s\n{session[:4]}\n", [point])
 
     return answer

@@ -21,12 +21,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import support
-from support.example_test import ExampleTest, knows_acceptance
+from support.example_test import ExampleTest
 from support.fake_gpsd import METERS_PER_DEGREE, tpv
 from support.ports import free_port, reachable
 from support.waiting import wait_for
 
-FOREIGN = os.environ.get("BEEKOND_FOREIGN", "")
+FOREIGN = os.environ.get("BEEKOND_FOREIGN") or os.devnull
 SPEEDS = [0.0, 0.4, 2.5, None, 8.0, 13.9, 36.1]
 
 
@@ -97,8 +97,8 @@ class ULoggerTests(ForeignCodeTest):
         times = self.drive(fake, daemon)
         self.assertEqual(daemon.call("Sync", destination="ulogger")["pending"], 0, daemon.text())
         with sqlite3.connect(path) as database:
-            found = database.execute("SELECT strftime('%s', time), latitude, longitude, altitude, speed, bearing, accuracy, provider, "
-                                     "comment, track_id FROM positions ORDER BY id").fetchall()
+            found = database.execute("SELECT strftime('%s', time), latitude, longitude, altitude, speed, bearing, accuracy, "
+                                     "provider, comment, track_id FROM positions ORDER BY id").fetchall()
         # It keeps seconds, and local times.
         self.assertEqual([int(row[0]) for row in found], [time // 1000 for time in times])
         self.assertEqual([row[4] for row in found], SPEEDS)
@@ -106,8 +106,6 @@ class ULoggerTests(ForeignCodeTest):
             self.assertEqual((row[2], row[3], row[5], row[6], row[7], row[8], row[9]), (8.0, 123.4, 0.0, 13, "gps", None, track))
 
     def test_what_it_refuses_with_200_is_kept(self):
-        if not knows_acceptance():
-            self.skipTest("this beekond does not know accept_member")
         origin, cookie, _, _ = self.serve()
         # A form without a track is "Missing required parameter", with 200.
         fake, daemon = self.sending(self.configured(origin, cookie, 1).replace("trackid = 1", 'trackid = "none"'))

@@ -55,8 +55,10 @@ package struct RejectedWriter {
     private static func csv(_ row: Wire.Rejected) -> String? {
         row.location.map { location in
             let fields = [row.rejectedAt, String(row.httpStatus), row.batchId].map(LocationCSV.field)
-            return [fields.joined(separator: ","), LocationCSV.row(location), LocationCSV.field(row.reason ?? "")]
-                .joined(separator: ",")
+            return [
+                fields.joined(separator: ","), LocationCSV.row(location), LocationCSV.field(row.reason ?? ""),
+            ]
+            .joined(separator: ",")
         }
     }
 

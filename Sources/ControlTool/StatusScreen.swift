@@ -189,7 +189,8 @@ package struct StatusScreen {
         }
         let isSaid = sync.lastHttpStatus.map { error.contains("\($0)") } ?? true
         let text =
-            "last error: " + Text.cut(Text.safe(error), to: 400) + (isSaid ? "" : code.map { " (\($0))" } ?? "")
+            "last error: " + Text.cut(Text.safe(error), to: 400)
+            + (isSaid ? "" : code.map { " (\($0))" } ?? "")
         return Text.wrap(text, width: 70).map(palette.warning)
     }
 }

@@ -72,7 +72,8 @@ package enum SyncOutcome {
             return "\(names.server) rejects the data\(said); \(left): see its log"
         }
         let what = count == 1 ? "1 location" : "\(Quantity.count(count)) locations"
-        return "\(names.server) has refused \(what) for good\(said); \(left): beekonctl rejected list\(names.option) shows "
+        return
+            "\(names.server) has refused \(what) for good\(said); \(left): beekonctl rejected list\(names.option) shows "
             + (count == 1 ? "it" : "them")
     }
 }

@@ -18,7 +18,8 @@ package struct SecretTexts: Sendable {
     package func hidden(in text: String) -> String {
         texts.reduce(text) { text, secret in
             text.contains(secret)
-                ? text.split(separator: secret, omittingEmptySubsequences: false).joined(separator: Secret.mask)
+                ? text.split(separator: secret, omittingEmptySubsequences: false).joined(
+                    separator: Secret.mask)
                 : text
         }
     }

@@ -137,7 +137,9 @@ extension Checks {
         case .status(let status): return judge(status, backend, sync, of: destination)
         case .page(let status):
             return .failed(
-                name, "answers \(status) to an empty batch with a page, which beekond does not believe" + said(backend),
+                name,
+                "answers \(status) to an empty batch with a page, which beekond does not believe"
+                    + said(backend),
                 "look for a captive portal, a single-page app's fallback or a maintenance page at "
                     + "\(backend.table).url (\(backend.url))")
         case .phpError(let status):

@@ -19,7 +19,8 @@ extension Checks {
         let heartbeat = heartbeat(sync, backend, facts)
         let letters = deadLetters(sync, of: other.name, facts)
         let steps =
-            [name(backend), connection(backend), encryption] + [answer, letters, heartbeat].compactMap(\.self)
+            [name(backend), connection(backend), encryption]
+            + [answer, letters, heartbeat].compactMap(\.self)
         if let failed = steps.first(where: { $0.result == .failed }) {
             return .failed(check, "\(failed.check): \(failed.text)", failed.remedy ?? "")
         }

@@ -67,7 +67,8 @@ struct FailureTests {
         }
         #expect(
             text("transient", 503, "back at \u{1B}noon", error: "the server answers 503")
-                == "the server answered 503: back at \\u{1b}noon; 7 uploaded, 2 pending: beekond keeps trying")
+                == "the server answered 503: back at \\u{1b}noon; 7 uploaded, 2 pending: beekond keeps trying"
+        )
         #expect(
             text("transient", error: "Couldn't connect to server")
                 == "the server cannot be reached at the moment (Couldn't connect to server); 7 uploaded, 2 pending: "
@@ -81,7 +82,8 @@ struct FailureTests {
             text("rejected", 422, "no plate", rejected: 20)
                 == "the server has refused 20 locations for good (422: no plate); 7 uploaded, 2 pending: beekonctl rejected "
                 + "list shows them")
-        #expect(text("rejected", 400) == "the server rejects the data (400); 7 uploaded, 2 pending: see its log")
+        #expect(
+            text("rejected", 400) == "the server rejects the data (400); 7 uploaded, 2 pending: see its log")
         #expect(text("auth", 401, "expired").hasPrefix("the server refuses our credentials (401: expired); "))
     }
 

@@ -29,7 +29,8 @@ struct ReportTests {
             ("https://h.example/api/v1/locations", "https://h.example/api/v1/locations"),
             ("at https://h.example:8/a/b1?x#y, or", "at https://h.example:8/(set)/(set)?x#y, or"),
             ("(https://h.example/key)", "(https://h.example/(set)"),
-            ("404 at /in/s3cr3t/log", "404 at /(set)/(set)/log"), ("key s3cr3t, a word in", "key (set), a word in"),
+            ("404 at /in/s3cr3t/log", "404 at /(set)/(set)/log"),
+            ("key s3cr3t, a word in", "key (set), a word in"),
             ("https://h.example", "https://h.example"), ("/var/lib/beekond", "/var/lib/beekond"),
         ])
     func paths(text: String, shown: String) {

@@ -195,7 +195,10 @@ enum Cases {
             $0.backend?.answer = .status(404)
             $0.backend?.reason = "no such tenant"
         },
-        Case("dead letters", .failed, "7 rejected locations are kept, the newest from 1 h 00 min ago (422: no plate)") {
+        Case(
+            "dead letters", .failed,
+            "7 rejected locations are kept, the newest from 1 h 00 min ago (422: no plate)"
+        ) {
             $0.status?.sync.rejected = 7
             $0.status?.sync.rejection = .init(
                 rejectedAt: "2026-06-15T11:34:10.000Z", httpStatus: 422, reason: "no plate")

@@ -6,7 +6,9 @@ import Testing
 struct ServerReasonTests {
     private func read(_ text: String, hiding secret: String? = nil) -> String? {
         ServerReason.read(Array(text.utf8)) { text in
-            secret.map { text.split(separator: $0, omittingEmptySubsequences: false).joined(separator: "(set)") }
+            secret.map {
+                text.split(separator: $0, omittingEmptySubsequences: false).joined(separator: "(set)")
+            }
                 ?? text
         }
     }
@@ -14,15 +16,19 @@ struct ServerReasonTests {
     @Test(
         "bodies, and what is told of them",
         arguments: [
-            (#"{"title":"Unknown vehicle","detail":"truck-12","pointer":"/locations/3","index":3}"#,
-                "Unknown vehicle: truck-12 (/locations/3, index 3)"),
+            (
+                #"{"title":"Unknown vehicle","detail":"truck-12","pointer":"/locations/3","index":3}"#,
+                "Unknown vehicle: truck-12 (/locations/3, index 3)"
+            ),
             (#"{"title":"T"}"#, "T"), (#"{"detail":"D","title":7}"#, "D"),
             (#"{"message":"m","error":"e"}"#, "m"), (#"{"error":"e","reason":"r"}"#, "e"),
             (#"{"reason":"r"}"#, "r"), (#"{"error":{"code":1,"message":"inner"}}"#, "inner"),
             (#"{"error":{"code":1},"reason":"r"}"#, "r"), (#"{"error":true}"#, nil), ("{}", nil), ("[]", nil),
             (#""a text""#, "a text"), ("7", nil), ("", nil), ("  \r\n", nil), ("plain", "plain"),
-            (#"{"detail":[{"loc":["body","locations",0,"latitude"],"msg":"too far north","input":91}]}"#,
-                "too far north (body.locations.0.latitude)"),
+            (
+                #"{"detail":[{"loc":["body","locations",0,"latitude"],"msg":"too far north","input":91}]}"#,
+                "too far north (body.locations.0.latitude)"
+            ),
             (#"{"detail":[]}"#, nil), (#"{"cut":"of"#, #"{"cut":"of"#),
             ("<!DOCTYPE html><HTML><Title lang=en>No\n such page</TITLE>", "No such page"),
             ("<html><title></title>", nil), ("<html>no title", nil), ("\u{FEFF}<html><title>T</title>", "T"),
@@ -41,7 +47,8 @@ struct ServerReasonTests {
     func bounds() {
         let long = String(repeating: "é", count: 5000)
         #expect(read(long) == String(repeating: "é", count: 200))
-        let problem = #"{"title":"\#(long)","detail":"\#(long)","pointer":"\#(long)","index":\#(String(repeating: "9", count: 500))}"#
+        let problem =
+            #"{"title":"\#(long)","detail":"\#(long)","pointer":"\#(long)","index":\#(String(repeating: "9", count: 500))}"#
         #expect((read(problem) ?? "").unicodeScalars.count < 400)
         // Marks without end on one character.
         #expect(read("e" + String(repeating: "\u{301}", count: 5000))?.unicodeScalars.count == 200)

@@ -19,7 +19,8 @@ extension DrainOutcome.Failure {
                 + next
         case .permanent where sync?.format.name.isForeign == true:
             (sync?.advice(status) ?? "")
-                + (status == nil ? "" : " It answers \(code).") + " These are settings of [\(table)]. Nothing is lost, the next attempt follows on the schedule"
+                + (status == nil ? "" : " It answers \(code).")
+                + " These are settings of [\(table)]. Nothing is lost, the next attempt follows on the schedule"
         case .permanent where status == 413 && sync?.sendsSingleRows == true:
             "the server finds one row too large (\(code)): raise the server's limit" + next
         case .permanent where status == 413:

@@ -262,7 +262,8 @@ extension Uploader {
         guard judgement.verdict != .accepted else { return nil }
         let secrets = SecretTexts(
             (sync?.secretTexts ?? []) + (sync?.pathKeys ?? [])
-                + [tokens.sent, tokens.sent?.split(separator: " ").last.map { String($0) }].compactMap(\.self))
+                + [tokens.sent, tokens.sent?.split(separator: " ").last.map { String($0) }].compactMap(\.self)
+        )
         return reply.reason(hiding: secrets.hidden)
     }
 

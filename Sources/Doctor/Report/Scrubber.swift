@@ -39,7 +39,8 @@ struct Scrubber {
     func scrubbed(_ text: String) -> String {
         let known = paths.reduce(text) { text, path in
             text.contains(path.text)
-                ? text.split(separator: path.text, omittingEmptySubsequences: false).joined(separator: path.shown)
+                ? text.split(separator: path.text, omittingEmptySubsequences: false).joined(
+                    separator: path.shown)
                 : text
         }
         return Self.withMaskedPaths(secrets.hidden(in: known))
@@ -49,12 +50,14 @@ struct Scrubber {
     /// report would suffer: it goes with its path alone.
     private static func isKey(_ part: String) -> Bool {
         guard !words.contains(part) else { return false }
-        return part.count > 15 || !part.utf8.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }
+        return part.count > 15
+            || !part.utf8.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }
     }
 
     private static func masked(path: some StringProtocol) -> String {
         path.split(separator: "/", omittingEmptySubsequences: false)
-            .map { $0.isEmpty || words.contains(String($0)) ? String($0) : Secret.mask }.joined(separator: "/")
+            .map { $0.isEmpty || words.contains(String($0)) ? String($0) : Secret.mask }.joined(
+                separator: "/")
     }
 
     /// The paths of all addresses in the text.

@@ -88,7 +88,8 @@ package enum TemplateTag: String, CaseIterable, Sendable {
         case .speedKmh, .speedKnots, .speedMph, .isMoving: true
         case .latitude, .longitude, .speed, .heading, .accuracy, .altitude, .timestamp, .timestampSeconds,
             .timestampMilliseconds, .uuid, .event, .mock, .odometer, .activityType, .activityConfidence,
-            .batteryLevel, .batteryIsCharging, .geofenceIdentifier, .geofenceAction, .geofenceReason, .deviceID,
+            .batteryLevel, .batteryIsCharging, .geofenceIdentifier, .geofenceAction, .geofenceReason,
+            .deviceID,
             .installID, .sessionID:
             false
         }

@@ -32,7 +32,8 @@ enum ServerReason {
         let detail = detail(members["detail"]).flatMap { line($0, hide) }
         let parts = [title, detail].compactMap(\.self)
         guard !parts.isEmpty else { return nil }
-        var places = [text(members["pointer"]).flatMap { line($0, hide, limit: sideLimit) }].compactMap(\.self)
+        var places = [text(members["pointer"]).flatMap { line($0, hide, limit: sideLimit) }].compactMap(
+            \.self)
         if case .number(let index)? = members["index"] { places.append("index \(index.prefix(20))") }
         return parts.joined(separator: ": ") + (places.isEmpty ? "" : " (\(places.joined(separator: ", ")))")
     }
@@ -96,7 +97,8 @@ enum ServerReason {
 
     private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
-        case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: false
+        case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator:
+            false
         default: true
         }
     }

@@ -71,7 +71,10 @@ class LeaveTest(GeofenceTest):
 
     def drain(self, daemon):
         for name in ("home", "main"):
-            wait_for(lambda name=name: daemon.call("Sync", destination=name)["pending"] == 0, f"{name} has everything")
+            self.drain_one(daemon, name)
+
+    def drain_one(self, daemon, name: str):
+        wait_for(lambda: daemon.call("Sync", destination=name)["pending"] == 0, f"{name} has everything")
 
     @staticmethod
     def crossings(backend) -> list:
@@ -234,7 +237,7 @@ class DeathTests(LeaveTest):
             name = f"fence {index}"
             daemon.call("AddGeofences", geofences=[{**HOME, "id": name}])
             vehicle.settle(INSIDE)
-            wait_for(lambda: [True] == self.inside(daemon), "inside")
+            wait_for(lambda: self.inside(daemon) == [True], "inside")
             done = threading.Event()
             sent = threading.Event()
 

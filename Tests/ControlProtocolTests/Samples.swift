@@ -53,7 +53,8 @@ enum Samples {
         source: source,
         gate: gate,
         store: store, sync: sync, auth: auth,
-        destinations: [destination], geofences: 2, vehicle: vehicle, degraded: ["sync", "clock"])
+        destinations: [destination], geofences: 2, vehicle: vehicle, degraded: ["sync", "clock"],
+        damagedFiles: ["beekon.db.corrupt-1"])
     static let place = Wire.Place(latitude: 52.5, longitude: 13.25)
     static let trip = Wire.Trip(
         startedAt: time, endedAt: time, start: place, end: place, distanceMeters: 12.5, durationSeconds: 60,

@@ -19,7 +19,7 @@ enum Samples {
         timeEstimated: true, latitude: 1.5, longitude: 2.5, accuracy: 3.5,
         data: .object(["dwell_seconds": .integer(900)]))
     static let geofenceEvent = Wire.GeofenceEvent(
-        id: "1", sessionId: "2", geofenceId: "home", type: "exit", timestamp: time)
+        id: "1", sessionId: "2", geofenceId: "home", type: "exit", timestamp: time, reason: "removed")
     static let session = Wire.Session(
         id: "0191", startedAt: time, stoppedAt: time, locations: 12, distanceMeters: 345.5)
     static let source = Wire.SourceStatus(
@@ -58,7 +58,8 @@ enum Samples {
         source: source,
         gate: gate,
         store: store, sync: sync, auth: auth,
-        destinations: [destination], geofences: 2, vehicle: vehicle, degraded: ["sync", "clock"])
+        destinations: [destination], geofences: 2, vehicle: vehicle, degraded: ["sync", "clock"],
+        damagedFiles: ["beekon.db.corrupt-1"])
     static let place = Wire.Place(latitude: 52.5, longitude: 13.25)
     static let trip = Wire.Trip(
         startedAt: time, endedAt: time, start: place, end: place, distanceMeters: 12.5, durationSeconds: 60,

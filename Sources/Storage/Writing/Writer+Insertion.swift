@@ -117,7 +117,8 @@ extension Writer {
     /// a format that carries it.
     private func custody(of event: RecordedEvent) -> EventRow.Custody {
         switch event {
-        case .crossing: return isAwaited { $0.carriesEvents && $0.carriesCrossings } ? .pending : .local
+        // A destination that is added later may be owed those as well.
+        case .crossing: return .pending
         case .vehicle(let event):
             guard options.uploadedEvents.contains(event.happening.kind) else { return .local }
             return isAwaited(\.carriesVehicleEvents) ? .pending : .local

@@ -82,8 +82,8 @@ class SharedTokenTests(SystemTest):
 
             def kill(token):
                 if not killed:
-                    killed.append(token)
                     daemon.kill()
+                    killed.append(token)
 
             server.before = kill
             self.more(fake, daemon, 1, victim)

@@ -57,7 +57,7 @@ class DestinationVerbTests(DestinationTest):
 
     def test_dead_letters_of_one(self):
         _, _, _, daemon = self.two(answers=[422])
-        self.run_ctl(daemon, "sync", "home")
+        self.run_ctl(daemon, "sync", "home", code=65)
         self.assertEqual(len(self.run_ctl(daemon, "rejected", "list", "--destination", "home", "--json").stdout.splitlines()), 3)
         self.assertIn("nothing has been rejected", self.run_ctl(daemon, "rejected", "list").stderr)
         self.assertEqual(self.value(daemon, "rejected", "retry", "--destination", "home"), {"requeued": 3})

@@ -64,7 +64,8 @@ class StatusTests(ControlTest):
         self.assertEqual((status["source"]["mode"], status["source"]["fixes"]), (3, 4))
         self.assertEqual(status["store"]["locations"], 2)
         self.assertGreater(status["store"]["bytes"], 0)
-        self.assertEqual(status["gate"], {"admitted": 2, "too_soon": 0, "too_near": 2, "paused": 0, "motion": "moving"})
+        self.assertEqual(status["gate"], {
+            "admitted": 2, "too_soon": 0, "too_near": 2, "paused": 0, "motion": "moving", "unsettled": 0, "not_tracked": 0})
         location = status["last_location"]
         self.assertEqual((location["session_id"], from_iso(location["timestamp"])),
                          (status["session_id"], fake.next_ms - 1000))

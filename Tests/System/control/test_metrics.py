@@ -24,8 +24,8 @@ NAMES = {
     "last_fix_timestamp_seconds", "receiver_satellites_used", "receiver_satellites_visible", "receiver_health",
     "receiver_reconnects_total", "store_rows", "store_bytes", "dropped_rows_total", "commit_seconds", "pending_locations",
     "oldest_pending_timestamp_seconds", "last_success_timestamp_seconds", "rejected_locations", "uploaded_rows_total",
-    "sent_bytes_total", "upload_failed", "destination_orphaned", "token_failures", "token_expiry_timestamp_seconds",
-    "requests_total",
+    "sent_bytes_total", "unmatched_answers_total", "upload_failed", "destination_orphaned", "token_failures",
+    "token_expiry_timestamp_seconds", "requests_total",
 }
 BOUNDS = ["0.001", "0.0025", "0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1", "2.5", "5", "10", "+Inf"]
 

@@ -10,6 +10,12 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         self.milliseconds = milliseconds
     }
 
+    /// Whole seconds since 1970-01-01T00:00:00Z, never later than the moment itself.
+    public var wholeSeconds: Int64 {
+        let (quotient, remainder) = milliseconds.quotientAndRemainder(dividingBy: 1000)
+        return remainder < 0 ? quotient - 1 : quotient
+    }
+
     /// Seconds from `earlier` to this moment; negative if `earlier` is in fact later.
     public func seconds(since earlier: Timestamp) -> Double {
         Double(milliseconds &- earlier.milliseconds) / 1000

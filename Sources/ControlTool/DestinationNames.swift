@@ -28,5 +28,5 @@ package struct DestinationNames {
     /// The command that uploads now.
     var sync: String { isMain ? "beekonctl sync" : "beekonctl sync " + name }
     /// Completes any other command, such as `beekonctl rejected list`.
-    var option: String { isMain ? "" : " --destination " + name }
+    package var option: String { isMain ? "" : " --destination " + name }
 }

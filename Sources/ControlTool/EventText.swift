@@ -90,6 +90,8 @@ package enum EventText {
         } else {
             rest += ", token exchange"
         }
+        // What was said is worth more than which batch it was.
+        if let reason = http.reason { rest = ": " + Text.safe(reason) + rest }
         rest = Text.cut(rest, to: width - Text.columns(outcome))
         return (["accepted", "answered"].contains(http.outcome) ? outcome : palette.warning(outcome)) + rest
     }

@@ -1,4 +1,4 @@
-package import ControlProtocol
+internal import ControlProtocol
 
 /// An error that ends the tool: one sentence for the user that says what to do, and an exit code from sysexits.h.
 package struct Failure: Error, Equatable, Sendable {
@@ -68,43 +68,6 @@ package struct Failure: Error, Equatable, Sendable {
             Failure("beekond wants to stream here: beekonctl and beekond differ in version", exitCode: 76)
         case .other(let name, _):
             Failure("beekond answered \(name): journalctl -u beekond says why", exitCode: 70)
-        }
-    }
-}
-
-/// The outcome of an upload run.
-package enum SyncOutcome {
-    /// The exit code of `sync`; 0 when nothing is left to do.
-    package static func exitCode(_ outcome: String) -> Int32 {
-        switch outcome {
-        case "drained", "nothing_pending": 0
-        case "transient": 75
-        case "auth": 77
-        case "rejected": 65
-        case "permanent": 76
-        case "disabled": 78
-        default: 70
-        }
-    }
-
-    /// One sentence for the user.
-    ///
-    /// - Parameter destination: the one that was named, if any.
-    package static func text(_ result: Wire.Sync.Result, of destination: String? = nil) -> String {
-        let names = DestinationNames(destination)
-        let uploaded = "\(Quantity.count(result.uploaded)) uploaded"
-        let left = "\(uploaded), \(Quantity.count(result.pending)) pending"
-        return switch result.outcome {
-        case "drained": uploaded + ", nothing pending"
-        case "nothing_pending": "nothing pending"
-        case "transient": "\(names.server) cannot be reached at the moment (\(left)): beekond keeps trying"
-        case "auth":
-            "\(names.server) refuses our credentials (\(left)): correct [\(names.table).headers] or [\(names.table).auth]"
-        case "rejected": "\(names.server) rejects the data (\(left)): see its log"
-        case "permanent":
-            "the answer of \(names.server) will not change by itself (\(left)): see beekonctl status"
-        case "disabled": "no upload is configured: set sync.url in /etc/beekond/beekond.toml"
-        default: "\(Text.safe(result.outcome)) (\(left))"
         }
     }
 }

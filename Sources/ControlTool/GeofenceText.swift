@@ -57,6 +57,7 @@ package enum GeofenceText {
     package static func event(_ event: Wire.GeofenceEvent, clock: Clock, columns: Int? = nil) -> String {
         let time = Text.fitted(clock.local(event.timestamp), 19)
         let type = Text.fitted(Text.safe(event.type), 5)
-        return Text.cut("\(time) \(type) \(Text.safe(event.geofenceId))", to: columns)
+        let reason = event.reason.map { " (\(Text.safe($0)))" } ?? ""
+        return Text.cut("\(time) \(type) \(Text.safe(event.geofenceId))\(reason)", to: columns)
     }
 }

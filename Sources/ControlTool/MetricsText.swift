@@ -59,7 +59,7 @@ package struct MetricsText {
         let results: [(String, Int)] = [
             ("admitted", gate.admitted), ("too_soon", gate.tooSoon), ("too_near", gate.tooNear),
             ("paused", gate.paused), ("unsettled", counters.unsettled),
-            ("bad_time", status.source.refusedTimes),
+            ("bad_time", status.source.refusedTimes), ("repeated", status.source.repeated ?? 0),
             ("not_tracked", counters.notTracked), ("refused", counters.refused),
         ]
         writer.add(
@@ -134,6 +134,10 @@ package struct MetricsText {
         writer.add(
             "sent_bytes_total", .counter, "Bytes of request bodies that were answered", each(\.sync.bytesSent)
         )
+        writer.add(
+            "unmatched_answers_total", .counter,
+            "Answers that did not belong to the request under way, and were not believed",
+            each { $0.sync.unmatchedAnswers ?? 0 })
         writer.add(
             "upload_failed", .gauge, "1 where waiting alone does not help, else 0",
             each { $0.sync.state == .failed ? 1 : 0 })

@@ -15,6 +15,8 @@ package struct RejectedWriter {
     private let clock: Clock
     private let columns: Int?
     private var isFirst = true
+    /// What was said with the row before.
+    private var said: String?
     /// Number of events left out of comma-separated values, whose columns are those of a location.
     package private(set) var leftOut = 0
 
@@ -32,19 +34,31 @@ package struct RejectedWriter {
         switch format {
         case .jsonl: return try page.map { try JSONLine.encode($0) }
         case .csv:
-            let header = "rejected_at,http_status,batch_id," + LocationCSV.header
+            let header = "rejected_at,http_status,batch_id," + LocationCSV.header + ",reason"
             leftOut += page.count { $0.location == nil }
             return (isFirst ? [header] : []) + page.compactMap(Self.csv)
         case .table:
             let header = Self.row("REJECTED (\(clock.zone.name))", "HTTP", "BATCH", "TIME OF FIX", "LOCATION")
-            return (isFirst && !page.isEmpty ? [header] : []) + page.map(table)
+            return (isFirst && !page.isEmpty ? [header] : []) + page.flatMap { reason($0) + [table($0)] }
         }
+    }
+
+    /// What the server said, above the first row of those that it was said of.
+    private mutating func reason(_ row: Wire.Rejected) -> [String] {
+        guard row.reason != said else { return [] }
+        said = row.reason
+        let text = "  " + (said.map { "said: " + Text.safe($0) } ?? "nothing was said:")
+        guard let columns else { return [text] }
+        return Text.wrap(text, width: columns - 2).map { "  " + $0 }
     }
 
     private static func csv(_ row: Wire.Rejected) -> String? {
         row.location.map { location in
             let fields = [row.rejectedAt, String(row.httpStatus), row.batchId].map(LocationCSV.field)
-            return fields.joined(separator: ",") + "," + LocationCSV.row(location)
+            return [
+                fields.joined(separator: ","), LocationCSV.row(location), LocationCSV.field(row.reason ?? ""),
+            ]
+            .joined(separator: ",")
         }
     }
 

@@ -88,6 +88,9 @@ package struct StatusScreen {
         {
             text += ", \(Quantity.count(count)) \(why)"
         }
+        if let repeated = status.source.repeated, repeated > 0 {
+            text += ", \(Quantity.count(repeated)) repeated"
+        }
         return Text.wrap(text, width: 70)
     }
 
@@ -179,11 +182,15 @@ package struct StatusScreen {
     }
 
     private func lastError() -> [String]? {
-        let code = status.sync.lastHttpStatus.map { "HTTP \($0)" }
-        guard let error = status.sync.lastError else {
-            return status.sync.state == .failed ? code.map { ["the server answered \($0)"] } : nil
+        let sync = status.sync
+        let code = sync.lastHttpStatus.map { "HTTP \($0)" }
+        guard let error = sync.lastError else {
+            return sync.state == .failed ? code.map { ["the server answered \($0)"] } : nil
         }
-        let text = "last error: " + Text.cut(Text.safe(error), to: 200) + (code.map { " (\($0))" } ?? "")
+        let isSaid = sync.lastHttpStatus.map { error.contains("\($0)") } ?? true
+        let text =
+            "last error: " + Text.cut(Text.safe(error), to: 400)
+            + (isSaid ? "" : code.map { " (\($0))" } ?? "")
         return Text.wrap(text, width: 70).map(palette.warning)
     }
 }

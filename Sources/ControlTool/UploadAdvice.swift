@@ -21,7 +21,7 @@ struct UploadAdvice {
 
     private var heartbeat: String? {
         guard sync.heartbeat?.pausedUntil != nil else { return nil }
-        let code = sync.heartbeat?.refusedStatus.map { " (HTTP \($0))" } ?? ""
+        let code = ServerWords.suffix(sync.heartbeat?.refusedStatus, sync.heartbeat?.refusedReason)
         return
             "\(names.capitalisedServer) refuses heartbeats\(code), which are left out for a day: let it accept a batch "
             + "without locations, or set \(names.table).heartbeat_seconds to 0. Locations go on as before."
@@ -30,7 +30,7 @@ struct UploadAdvice {
     private var upload: String? {
         guard sync.state == .failed else { return retrying }
         if let code = sync.lastMqttCode { return refused(by: code) }
-        let code = sync.lastHttpStatus.map { " (HTTP \($0))" } ?? ""
+        let code = ServerWords.suffix(sync.lastHttpStatus, sync.lastReason)
         let kept =
             sync.pending > 0
             ? "Nothing is lost: \(Quantity.count(sync.pending)) locations are kept." : "Nothing is lost."
@@ -52,6 +52,14 @@ struct UploadAdvice {
             return
                 "A page answers\(code) in the backend's place: look for a captive portal, a single-page app's fallback or "
                 + "a maintenance page at \(names.table).url, \(again)"
+        case "php_error":
+            return
+                "PHP printed an error before its answer\(code), so nobody knows whether the batch was stored: see its log at "
+                + "\(names.server), set display_errors to Off there, \(again)"
+        case "refused":
+            return
+                "The answer\(code) does not say that the batch was taken: see the log of \(names.server), correct its token, "
+                + "\(names.table).url or \(names.table).accept_member, \(again)"
         case "no_ack":
             return
                 "The answer\(code) does not acknowledge the batch, which \(names.table).require_ack demands: let the "
@@ -82,8 +90,11 @@ struct UploadAdvice {
     /// Dead letters that nothing else explains.
     var deadLetters: [String] {
         guard sync.rejected > 0, !["rejected", "dead_letters_full"].contains(sync.failure) else { return [] }
+        // 0: the connection was closed without an answer.
+        let status = sync.rejection?.httpStatus
+        let why = ServerWords.suffix(status == 0 ? nil : status, sync.rejection?.reason)
         return [
-            "\(names.capitalisedServer) has rejected \(Quantity.count(sync.rejected)) locations, which are kept for 7 "
+            "\(names.capitalisedServer) has rejected \(Quantity.count(sync.rejected)) locations\(why), which are kept for 7 "
                 + "days: beekonctl rejected list\(names.option) shows them, beekonctl rejected retry\(names.option) "
                 + "sends them again."
         ]

@@ -53,7 +53,9 @@ struct DestinationDraft {
 
     /// nil without a url, and where the settings of the format exclude each other, which has been said.
     var settings: Settings.Sync? {
-        guard !sync.url.isEmpty, let format = format.settings(isMQTT: isMQTT, batchSize: sync.batchSize)
+        guard !sync.url.isEmpty,
+            let format = format.settings(
+                isMQTT: isMQTT, batchSize: sync.batchSize, contentType: contentType)
         else { return nil }
         var sync = sync
         sync.auth = auth.isTable ? auth.values : nil
@@ -64,6 +66,11 @@ struct DestinationDraft {
         case .avoid: sync.triggers.metered = metered
         }
         return sync
+    }
+
+    /// Of the headers; nil when they have none.
+    private var contentType: String? {
+        sync.headers.first { $0.name.lowercased() == Rules.contentType }?.value.text
     }
 
     /// The url names a broker.
@@ -116,10 +123,16 @@ struct FormatDraft {
     var owntracks = Settings.OwnTracks(deviceID: "")
     var mqtt = Settings.MQTT()
     var speedUnit = Settings.SpeedUnit.knots
+    var uniqueID = Settings.UniqueID.location
 
-    /// - Parameter isMQTT: what the url says of the transport.
+    /// A request holds one row whatever is configured.
+    var isOneRow: Bool { name.isOneRow || name == .template && template.isForm }
+
+    /// - Parameters:
+    ///   - isMQTT: what the url says of the transport.
+    ///   - contentType: of the headers; nil: they have none.
     /// - Returns: nil where the settings exclude each other.
-    func settings(isMQTT: Bool, batchSize: Int) -> Settings.Format? {
+    func settings(isMQTT: Bool, batchSize: Int, contentType: String?) -> Settings.Format? {
         switch name {
         case .beekon:
             guard let params = try? BodyFields(params) else { return nil }
@@ -133,10 +146,11 @@ struct FormatDraft {
             var format = Settings.Template(shape: shape)
             (format.method, format.compress) = (template.method, template.compress)
             (format.deviceID, format.order) = (deviceID, order)
+            format.contentType = contentType
             return .template(format)
         case .overland:
             var format = Settings.Overland()
-            (format.deviceID, format.order) = (deviceID, order)
+            (format.deviceID, format.order, format.uniqueID) = (deviceID, order, uniqueID)
             return .overland(format)
         case .owntracks:
             var format = owntracks
@@ -150,6 +164,7 @@ struct FormatDraft {
 /// What the format `template` alone can be told. The templates are known to be some.
 struct TemplateDraft {
     var method = Settings.Method.post
+    var body = TemplateBody.json
     var rootProperty = "location"
     var extrasIn = TemplateShape.ExtrasPlace.record
     /// As written; nil: the guide's own record.
@@ -158,11 +173,38 @@ struct TemplateDraft {
     var geofence: String?
     var compress = false
 
-    /// - Throws: a `TemplateShape.Invalid` that names the settings which exclude each other.
-    func shape(params: BodyFields, batchSize: Int) throws -> TemplateShape {
-        try TemplateShape(
+    /// The record is in the query.
+    var isQuery: Bool { method == .get }
+    /// A record becomes parameters.
+    var isForm: Bool { isQuery || body == .form }
+
+    /// - Throws: a `TemplateShape.Invalid` that names the settings which exclude each other, or the template that is none.
+    func shape(params: BodyFields, batchSize: Int) throws(TemplateShape.Invalid) -> TemplateShape {
+        let body = isQuery ? .form : body
+        guard let location = try template(location, .location, "location_template", body) else {
+            throw TemplateShape.Invalid(
+                key: isQuery ? "method" : "body",
+                reason:
+                    "\(Self.words(body, isQuery: isQuery)) location_template: the usual record is JSON with objects in it"
+            )
+        }
+        return try TemplateShape(
             rootProperty: rootProperty, params: params, extras: extrasIn, batchSize: batchSize,
-            location: Template(location ?? Template.Kind.location.guideText, for: .location),
-            geofence: Template(geofence ?? Template.Kind.geofence.guideText, for: .geofence))
+            isQuery: isQuery,
+            location: location, geofence: template(geofence, .geofence, "geofence_template", body))
+    }
+
+    private static func words(_ body: TemplateBody, isQuery: Bool) -> String {
+        isQuery ? "a query needs" : body == .form ? "a form needs" : "lines need"
+    }
+
+    private func template(
+        _ text: String?, _ kind: Template.Kind, _ key: String, _ body: TemplateBody
+    ) throws(TemplateShape.Invalid) -> Template? {
+        guard let text = text ?? (body == .json ? kind.guideText : nil) else { return nil }
+        if let complaint = Rules.complaint(about: text, kind, body) {
+            throw TemplateShape.Invalid(key: key, reason: complaint)
+        }
+        return try? Template(text, for: kind, as: body)
     }
 }

@@ -39,6 +39,7 @@ extension Key {
                 if let complaint = rule(text) { throw Refusal(message: "\"\(text.escaped)\" \(complaint)") }
             }
             return Accepted(value: value)
+        case (.list, .string(let text)) where takesSingle: return try check(.list([text]))
         case (.openValues(let rule), .bool), (.openValues(let rule), .integer),
             (.openValues(let rule), .number):
             if case .number(let number) = value, !number.isFinite {

@@ -65,6 +65,20 @@ extension Key {
             "sync.require_ack", \.main.sync.requireAck,
             "Believe a 2xx only if its body is a JSON object with the batch_id."
         ).only(.beekon, .template),
+        .optionalText(
+            "sync.accept_member", \.main.sync.acceptMember, Rules.path,
+            "Believe a 2xx only if this member of its JSON is accept_value: a dot path, a number is an index of an array.\n"
+                + "\"\": none is demanded; but of overland's answers those that are JSON must have result = \"ok\"."
+        ).only(.beekon, .template, .overland),
+        .list(
+            "sync.accept_value", \.main.sync.acceptValues, limit: 16, Rules.acceptedValue,
+            "What accept_member must be, a text or a list of them: a text by its content, a number, true, false and null\n"
+                + "as they are written."
+        ).single.only(.beekon, .template, .overland),
+        .flag(
+            "sync.geofence_events", \.main.sync.geofenceEvents,
+            "Send entries into geofences and exits from them."
+        ).only(.beekon, .template, .owntracks),
         .flag(
             "sync.allow_insecure_http", \.main.sync.allowInsecureHTTP,
             "Allow http and mqtt, which others can read and change in transit, to other hosts."
@@ -79,7 +93,7 @@ extension Key {
         .text("sync.platform", \.main.sync.platform, Rules.platform, "What the upload calls this platform.")
             .only(.beekon),
         .open(
-            "sync.headers", \.main.sync.headers, isSecret: true, Rules.header,
+            "sync.headers", \.main.sync.headers, isSecret: true, Rules.uploadHeader,
             "Headers sent with every upload."),
     ]
 
@@ -107,7 +121,18 @@ extension Key {
             "sync.speed_unit", \.main.format.speedUnit,
             "knots for Traccar, and PhoneTrack's /log/traccar; mps for PhoneTrack's /log/gpslogger."
         ).only(.osmand),
-        .choice("sync.method", \.main.format.template.method, "Method of the request.").only(.template),
+        .choice(
+            "sync.unique_id", \.main.format.uniqueID,
+            "What unique_id names: each location, as id does, or this device, as in the app Overland."
+        ).only(.overland),
+        .choice(
+            "sync.method", \.main.format.template.method,
+            "Method of the request; GET has one record, in the query."
+        ).only(.template),
+        .choice(
+            "sync.body", \.main.format.template.body,
+            "json; form: one record, whose members become parameters; text: lines of InfluxDB."
+        ).only(.template),
         .text(
             "sync.root_property", \.main.format.template.rootProperty, Rules.rootProperty,
             "Name of the record, or of the array of records, in the body; \".\": it is the body.\n"
@@ -121,11 +146,12 @@ extension Key {
             .template),
         .optionalText(
             "sync.location_template", \.main.format.template.location, Rules.locationTemplate,
-            "Record of a location, in JSON with <%= tags %>; \"\" is the usual one."
+            "Record of a location, in JSON with <%= tags %>, or a line with them; \"\" is the usual one of JSON."
         ).only(.template),
         .optionalText(
             "sync.geofence_template", \.main.format.template.geofence, Rules.geofenceTemplate,
-            "Record of a geofence event, in JSON with <%= tags %>; \"\" is the usual one."
+            "Record of a geofence event, in JSON with <%= tags %>, or a line with them; \"\" is the usual one of JSON,\n"
+                + "and elsewhere there are no such records then."
         ).only(.template),
         .flag(
             "sync.compress", \.main.format.template.compress,

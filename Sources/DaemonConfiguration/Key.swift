@@ -22,6 +22,7 @@ package struct Key: Sendable {
         static let leading = Traits(rawValue: 16)
         static let fileOnly = Traits(rawValue: 32)
         static let anyCase = Traits(rawValue: 64)
+        static let single = Traits(rawValue: 128)
     }
 
     /// The value is never shown, and is refused as a runtime setting.
@@ -34,6 +35,8 @@ package struct Key: Sendable {
     var isFileOnly: Bool { traits.contains(.fileOnly) }
     /// Names inside the open table do not differ by case.
     var ignoresCase: Bool { traits.contains(.anyCase) }
+    /// A text may stand for a list of that one text.
+    var takesSingle: Bool { traits.contains(.single) }
     /// Controls what is kept, where data comes from or goes, or which credentials are used, so not everybody who may
     /// tune may change it. True unless the row in the table says otherwise, so that a newly added setting is guarded.
     package var needsAdmin: Bool { !traits.contains(.tunable) }
@@ -92,7 +95,7 @@ package struct Key: Sendable {
             "a number from \(range.lowerBound.plain) to \(range.upperBound.plain)" + unit
         case .choice(let names): "one of " + names.map { "\"\($0)\"" }.joined(separator: ", ")
         case .text: "a text in quotes"
-        case .list: "a list of texts"
+        case .list: takesSingle ? "a text in quotes or a list of texts" : "a list of texts"
         case .open: "a table of texts"
         case .openValues: "a table of texts, numbers, true and false"
         }
@@ -158,6 +161,9 @@ extension Key {
 
     /// The same, for configuration files alone.
     var fileOnly: Key { with(.fileOnly) }
+
+    /// The same, where a text may stand for a list of one.
+    var single: Key { with(.single) }
 
     /// The same, for these formats alone.
     func only(_ formats: Settings.Format.Name...) -> Key {

@@ -96,6 +96,10 @@ enum Rules {
         return nil
     }
 
+    static func acceptedValue(_ text: String) -> String? {
+        text.utf8.count <= 255 && text.isOneLine ? nil : "must be one line of at most 255 bytes"
+    }
+
     static func token(_ text: String) -> String? {
         guard !text.isEmpty, text.utf8.count <= SecretFile.maxBytes, text.isOneLine else {
             return "must be one line of 1 to \(SecretFile.maxBytes) bytes without control characters"
@@ -124,6 +128,24 @@ enum Rules {
         }
         return nil
     }
+
+    /// The same of an upload. A type of the body is some formats' to have: ``SettingsBuilder`` looks at that.
+    static func uploadHeader(_ name: String, _ value: String) -> String? {
+        guard name.lowercased() == contentType else { return header(name, value) }
+        guard (1...typeLimit).contains(value.utf8.count),
+            value.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
+        else {
+            return
+                "not a media type; write one such as \"text/plain; charset=utf-8\", in at most \(typeLimit) bytes"
+        }
+        return nil
+    }
+
+    /// In lower case.
+    static let contentType = "content-type"
+    /// Why most uploads have none of their own.
+    static let typeReserved = "cannot be set: uploads are always JSON; remove this line"
+    private static let typeLimit = 200
 
     static func payload(_ name: String, _ value: String) -> String? {
         guard !name.isEmpty, name.utf8.count <= 128, name.isOneLine else {
@@ -167,9 +189,19 @@ enum Rules {
 
     static func geofenceTemplate(_ text: String) -> String? { template(text, .geofence) }
 
+    /// What may be a line is looked at where it is known whether there are to be lines.
     private static func template(_ text: String, _ kind: Template.Kind) -> String? {
+        isLineLike(text) ? nil : complaint(about: text, kind, .json)
+    }
+
+    private static func isLineLike(_ text: String) -> Bool {
+        text.utf8.first.map { isWordByte($0) } == true && text.contains("=")
+    }
+
+    /// Why a text is no template; nil when it is one.
+    static func complaint(about text: String, _ kind: Template.Kind, _ body: TemplateBody) -> String? {
         do throws(TemplateFault) {
-            _ = try Template(text, for: kind)
+            _ = try Template(text, for: kind, as: body)
             return nil
         } catch {
             return

@@ -78,6 +78,8 @@ extension Settings {
         package var method = Method.post
         /// What the body looks like, its `params`, which may be secrets, included.
         package var shape: TemplateShape
+        /// In place of the usual type of that body; nil: that one. Printable ASCII.
+        package var contentType: String?
         /// gzip.
         package var compress = false
         package var order = Order.oldest
@@ -91,9 +93,19 @@ extension Settings {
     package struct Overland: Sendable, Equatable {
         /// Property `device_id` of each location.
         package var deviceID: String?
+        /// Property `unique_id` of each location.
+        package var uniqueID = UniqueID.location
         package var order = Order.oldest
 
         package init() {}
+    }
+
+    /// What `unique_id` names, for Overland's servers.
+    package enum UniqueID: String, Sendable, CaseIterable {
+        /// The location, which `id` names as well.
+        case location
+        /// This installation, as the app Overland means it.
+        case device
     }
 
     /// OwnTracks JSON, one row a message.
@@ -130,6 +142,8 @@ extension Settings {
         case post = "POST"
         case put = "PUT"
         case patch = "PATCH"
+        /// Without a body: a record is in the query.
+        case get = "GET"
     }
 
     /// Which pending rows a batch holds; within it they ascend in any case.

@@ -17,11 +17,17 @@ extension Settings {
         package var batchSize = 100
         /// Pending locations that start a drain at once; 0 is off.
         package var syncThreshold = 0
+        /// Entries into geofences and exits from them are sent, where the format carries any.
+        package var geofenceEvents = true
         /// Seconds one request may take in all.
         package var timeoutSeconds = 60.0
         package var onReject = OnReject.drop
         /// Believe a 2xx only if its body is a JSON object with the `batch_id`.
         package var requireAck = false
+        /// Dot path of the member of an answer that says whether the batch was taken; nil: what is usual for the format.
+        package var acceptMember: String?
+        /// What that member must be, one of these; never empty.
+        package var acceptValues = ["ok"]
         /// Allow http to a host that is not this one.
         package var allowInsecureHTTP = false
         /// PEM file of the authorities to trust instead of the system's.
@@ -46,6 +52,9 @@ extension Settings {
         /// The host that connections are made to, the proxy's if there is one: a name, or an address in digits. nil when it
         /// cannot be told.
         package var nextHop: String? { WebAddress(proxy ?? url)?.host }
+
+        /// The body of a 2xx must say something for it to be believed.
+        package var demandsAcceptance: Bool { requireAck || acceptMember != nil }
     }
 
     /// What happens to a batch the backend refuses as invalid.

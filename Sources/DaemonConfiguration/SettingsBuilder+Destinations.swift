@@ -18,6 +18,7 @@ extension SettingsBuilder {
             checkFormat(draft[name], name)
             checkTriggers(draft[name], table)
             checkRequest(draft[name], table)
+            checkHeaders(draft[name], name)
             checkCredentials(draft[name], table)
             if name != Settings.Destination.main { checkTokens(of: name) }
         }

@@ -28,6 +28,15 @@ extension SettingsBuilder {
                 "\(format.rawValue) cannot keep what the backend calls invalid; use drop or isolate"
             ),
             (
+                own.sync.acceptMember == nil && own.sync.acceptValues != Settings.Sync().acceptValues
+                    && !isBroken(table + ".accept_member"), table + ".accept_value",
+                "is what \(table).accept_member must be; set that as well"
+            ),
+            (
+                own.sync.acceptValues.isEmpty, table + ".accept_value",
+                "would accept nothing; name a value, such as \"ok\""
+            ),
+            (
                 format.isOneRow && own.sync.onReject == .isolate, table + ".on_reject",
                 "a request of \(format.rawValue) holds one row, so there is nothing to isolate it from; use keep or drop"
             ),
@@ -89,6 +98,7 @@ extension SettingsBuilder {
                 addProblem(
                     "\(table).params.\(name)", "is the name of a field of the envelope; choose another")
             case .template:
+                checkBody(own, table)
                 let shape = try template.shape(params: params, batchSize: own.sync.batchSize)
                 let leaf =
                     shape.location.tags.contains(.deviceID) ? ".location_template" : ".geofence_template"
@@ -104,7 +114,48 @@ extension SettingsBuilder {
             addProblem(
                 "\(table).\(invalid.key)" + (invalid.field.map { "." + $0 } ?? ""), invalid.reason)
         } catch {
-            // A field or a template that is none, of which that has been said.
+            // A field that is none, of which that has been said.
+        }
+    }
+
+    /// What a form, a query or lines leave nothing to be said of.
+    private mutating func checkBody(_ own: DestinationDraft, _ table: String) {
+        let template = own.format.template
+        let (isQuery, isForm) = (template.isQuery, template.isForm)
+        let what = isQuery ? "a query" : isForm ? "a form" : "body = \"text\""
+        let size = winners[table + ".batch_size"]?.value
+        let root = table + ".root_property"
+        check([
+            (
+                isQuery && isSet(table + ".body") && template.body != .form, table + ".body",
+                "the record of a GET is in the query, as that of a form is in the body; remove it, or use another method"
+            ),
+            (isQuery && template.compress, table + ".compress", "a GET has no body to compress; remove it"),
+            (
+                isForm && size != nil && size != .integer(1), table + ".batch_size",
+                "\(what) holds one record; remove it"
+            ),
+            (
+                (isForm || template.body == .text) && isSet(root)
+                    && template.rootProperty != TemplateShape.bodyItself, root,
+                "\(what) has no root; remove it"
+            ),
+            (
+                isQuery && own.sync.url.contains("#"), table + ".url",
+                "the query of a GET is appended, which “#” would hide; leave out what begins with it"
+            ),
+        ])
+    }
+
+    mutating func checkHeaders(_ own: DestinationDraft, _ name: String) {
+        let isTemplate = own.format.name == .template
+        guard !isTemplate || own.format.template.isQuery else { return }
+        let types = winners.values.filter {
+            $0.key.owner == name && $0.key.row == "sync.headers"
+                && $0.entry?.lowercased() == Rules.contentType
+        }
+        for found in types {
+            addProblem(found.slot, isTemplate ? "a GET has no body; remove this line" : Rules.typeReserved)
         }
     }
 

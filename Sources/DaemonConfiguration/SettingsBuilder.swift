@@ -107,7 +107,7 @@ struct SettingsBuilder {
         own.auth.isTable = withAuth.contains(name)
         let format = own.format.name
         if winners[table + ".on_reject"] == nil, format.isForeign { own.sync.onReject = .keep }
-        if format.isOneRow { own.sync.batchSize = 1 }
+        if own.format.isOneRow { own.sync.batchSize = 1 }
         if own.sync.deliver == .latest, let interval = winners[table + ".interval_seconds"]?.relaxed {
             winners[interval.slot] = interval
             if case .number(let seconds) = interval.value { own.sync.intervalSeconds = seconds }

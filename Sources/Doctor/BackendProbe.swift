@@ -23,7 +23,8 @@ enum BackendProbe {
         if sync.mqtt != nil {
             facts.answer = greet(destination, installID: installID)
         } else {
-            facts.answer = sync.harmless == .emptyBatch ? post(sync, installID: installID) : .unasked
+            (facts.answer, facts.reason) =
+                sync.harmless == .emptyBatch ? post(sync, installID: installID) : (.unasked, nil)
         }
         return facts
     }
@@ -57,19 +58,27 @@ enum BackendProbe {
         url.split(separator: Secret.mask, omittingEmptySubsequences: false).joined(separator: "set")
     }
 
-    private static func post(_ sync: Settings.Sync, installID: String?) -> BackendFacts.Answer {
+    private static func post(
+        _ sync: Settings.Sync, installID: String?
+    ) -> (BackendFacts.Answer, reason: String?) {
         guard let (id, request) = harmless(sync, installID: installID, newest: nil),
             let outcome = exchange(request, id: id, sync)
-        else { return .failed("no memory for a request", isClock: false) }
+        else { return (.failed("no memory for a request", isClock: false), nil) }
         switch outcome {
-        case .judged(let judgement):
-            switch judgement.doubt {
-            case .page: return .page(judgement.status)
-            case .noAck: return .noAck(judgement.status)
-            case .refused: return .refused(judgement.status)
-            case nil: return .status(judgement.status)
-            }
-        case .failed(let failure): return .failed(failure.message, isClock: failure.kind == .clock)
+        case .judged(let judgement): return (answer(judgement), judgement.reason)
+        case .failed(let failure):
+            return (.failed(failure.message, isClock: failure.kind == .clock), nil)
+        }
+    }
+
+    private static func answer(_ judgement: Judgement) -> BackendFacts.Answer {
+        switch judgement.doubt {
+        case .page: .page(judgement.status)
+        case .phpError: .phpError(judgement.status)
+        case .noAck: .noAck(judgement.status)
+        case .refused: .refused(judgement.status)
+        case .unread: .unread(judgement.status)
+        case nil: judgement.isSilent ? .silent(judgement.status) : .status(judgement.status)
         }
     }
 
@@ -118,14 +127,27 @@ enum BackendProbe {
         let factory = RequestFactory(hurried(sync), version: Release.version)
         let outcome = client.post(
             request.body, factory.options(for: request, of: id, authorization: nil),
-            keepsBody: request.format.readsBody(acknowledging: sync.requireAck), wakeup: wakeup,
-            isCancelled: { false })
-        return switch outcome {
+            wakeup: wakeup, isCancelled: { false })
+        switch outcome {
         case .answer(let answer):
-            .judged(request.format.judge(answer, acknowledging: sync.requireAck ? id : nil, at: now()))
-        case .failure(let failure): .failed(failure)
+            var matching = AnswerMatching()
+            if let fault = matching.fault(
+                answer, to: id, in: request.format, .envelope, over: client.connectionNumber)
+            {
+                return .failed(
+                    TransportFailure(
+                        kind: .network, message: "the answer is not that to the request: \(fault)"))
+            }
+            var judgement = request.format.judge(
+                answer, acknowledging: sync.requireAck ? id : nil, saying: Acceptance(sync), at: now())
+            if judgement.verdict != .accepted {
+                judgement.reason = answer.reason(
+                    hiding: SecretTexts(sync.secretTexts + sync.pathKeys).hidden)
+            }
+            return .judged(judgement)
+        case .failure(let failure): return .failed(failure)
         // Nobody does.
-        case .cancelled: nil
+        case .cancelled: return nil
         }
     }
 
@@ -147,7 +169,8 @@ enum BackendProbe {
             return format.request(
                 session: newest?.session ?? ids.next(at: now()), extras: nil, locations: locations
             ).map { (id, $0) }
-        case .overland(let own): return (id, OverlandFormat(deviceID: own.deviceID).request([]))
+        case .overland(let own):
+            return (id, OverlandFormat(own, installID: installID ?? newID()).request([]))
         case .owntracks(let own):
             let format = OwnTracksFormat(user: own.username?.text, deviceID: own.deviceID)
             return newest.map { (id, format.request($0, sentAt: now())) }

@@ -18,7 +18,40 @@ extension Checks {
             name(backend), connection(backend), encryption(backend),
             endpoint(backend, facts.status?.sync, of: DestinationNames.main, facts), token(facts),
             backlog(facts),
-        ] + [heartbeat(facts.status?.sync, backend, facts)].compactMap(\.self)
+        ]
+            + [
+                deadLetters(facts.status?.sync, of: DestinationNames.main, facts),
+                heartbeat(facts.status?.sync, backend, facts), uniqueID(backend),
+            ].compactMap(\.self)
+    }
+
+    /// Seconds after which a refusal is no news any more.
+    private static let refusalAge: Int64 = 86_400
+
+    /// nil where there are none.
+    ///
+    /// - Parameter destination: whose they are.
+    static func deadLetters(
+        _ sync: Wire.SyncStatus?, of destination: String, _ facts: Facts
+    ) -> Finding? {
+        guard let sync, sync.rejected > 0 else { return nil }
+        let name = "dead letters"
+        let count =
+            sync.rejected == 1
+            ? "1 rejected location is" : "\(Quantity.count(sync.rejected)) rejected locations are"
+        guard let newest = sync.rejection, let age = seconds(since: newest.rejectedAt, facts) else {
+            return .ok(name, "\(count) kept")
+        }
+        let said = newest.httpStatus == 0 ? "no answer" : ServerWords.code(newest.httpStatus, newest.reason)
+        let text =
+            "\(count) kept, the newest from \(Quantity.duration(seconds: age)) ago"
+            + (said.map { " (\($0))" } ?? "")
+        guard age < refusalAge else { return .ok(name, text) }
+        let option = DestinationNames(destination).option
+        return .failed(
+            name, text,
+            "beekonctl rejected list\(option) shows them; once the server is mended, beekonctl rejected retry\(option) sends "
+                + "them again")
     }
 
     /// nil where there are no heartbeats.
@@ -31,6 +64,16 @@ extension Checks {
         return .failed(
             "heartbeat", text.summary,
             "let it accept batches without locations, or set \(backend.table).heartbeat_seconds to 0")
+    }
+
+    /// nil where it is settled what `unique_id` names.
+    static func uniqueID(_ backend: BackendFacts) -> Finding? {
+        guard backend.hasOldUniqueID else { return nil }
+        return .skipped(
+            "unique_id",
+            "names each location, as id does; a later version will name the device with it, as the app Overland does",
+            "set \(backend.table).unique_id = \"device\" where the server expects that, else \"location\" to keep it"
+        )
     }
 
     static func name(_ backend: BackendFacts) -> Finding {
@@ -61,7 +104,8 @@ extension Checks {
         }
         guard isConnected(backend) else { return .skipped("TLS", "no connection") }
         switch backend.answer {
-        case .status, .page, .noAck, .refused, .broker: return .ok("TLS", "the certificate is valid")
+        case .status, .page, .phpError, .noAck, .refused, .unread, .silent, .broker:
+            return .ok("TLS", "the certificate is valid")
         case .failed(let message, isClock: true):
             return .failed(
                 "TLS", "the certificate is not valid yet by this machine's clock: \(message)",
@@ -93,20 +137,38 @@ extension Checks {
         case .status(let status): return judge(status, backend, sync, of: destination)
         case .page(let status):
             return .failed(
-                name, "answers \(status) to an empty batch with a page, which beekond does not believe",
+                name,
+                "answers \(status) to an empty batch with a page, which beekond does not believe"
+                    + said(backend),
                 "look for a captive portal, a single-page app's fallback or a maintenance page at "
                     + "\(backend.table).url (\(backend.url))")
+        case .phpError(let status):
+            return .failed(
+                name, "answers \(status) to an empty batch, but PHP printed an error before its answer",
+                "see the log of PHP at \(backend.url), and set display_errors to Off there")
         case .noAck(let status):
             return .failed(
                 name,
                 "answers \(status) to an empty batch without acknowledging it, as \(backend.table).require_ack "
-                    + "demands",
+                    + "demands" + said(backend),
                 "let it answer a JSON object with this batch_id, or set \(backend.table).require_ack to false"
             )
         case .refused(let status):
             return .failed(
-                name, "answers \(status) to an empty batch, with a result other than ok",
-                "see the log of \(backend.url)")
+                name, "answers \(status) to an empty batch without saying that it was taken" + said(backend),
+                unaccepted(backend))
+        case .unread(let status):
+            return .failed(
+                name,
+                "answers \(status) to an empty batch with a body that cannot be read to its end: more than 64 KiB, compressed, "
+                    + "cut off or no JSON",
+                unaccepted(backend))
+        case .silent(let status):
+            return .skipped(
+                name,
+                "answers \(status) to an empty batch without a word on whether it was taken, which beekond believes",
+                "where the server answers {\"result\":\"ok\"} to what it stores, set \(backend.table).accept_member = \"result\""
+            )
         case .failed(let message, let isClock) where isClock || isTLSFailure(message):
             return .skipped(name, "no TLS")
         case .failed(let message, _):
@@ -123,17 +185,22 @@ extension Checks {
         }
     }
 
+    private static func unaccepted(_ backend: BackendFacts) -> String {
+        "see the log of \(backend.url), and correct its token, \(backend.table).url, or what \(backend.table).accept_member "
+            + "and accept_value demand"
+    }
+
     private static func judge(
         _ status: Int, _ backend: BackendFacts, _ sync: Wire.SyncStatus?, of destination: String
     ) -> Finding {
         let name = "endpoint"
-        let answered = "answers \(status) to an empty batch"
+        let answered = "answers \(status) to an empty batch" + said(backend)
         let table = backend.table
         if [401, 403].contains(status), backend.hasToken {
             return .skipped(name, "\(answered) without a token, which only beekond has")
         }
         // A backend that accepts real batches may still refuse an empty one.
-        if [400, 422].contains(status), let sync, sync.state != .failed, sync.lastSuccess != nil {
+        if [400, 422].contains(status), let sync, sync.state != .failed, acceptsRows(sync) {
             return .ok(name, "\(answered), and accepts real ones: it only refuses empty batches")
         }
         if !(200..<300).contains(status), backend.format != Format.beekon.rawValue,
@@ -163,6 +230,16 @@ extension Checks {
         }
     }
 
+    /// What the server said.
+    private static func said(_ backend: BackendFacts) -> String { backend.reason.map { ": " + $0 } ?? "" }
+
+    /// The server at the present url has accepted something, and refused nothing since.
+    private static func acceptsRows(_ sync: Wire.SyncStatus) -> Bool {
+        guard let success = sync.lastSuccess, sync.lastSuccessElsewhere != true else { return false }
+        // Times of the interface have one form, and sort as texts.
+        return sync.rejection.map { $0.rejectedAt < success } ?? true
+    }
+
     private static func refused(_ name: String, _ answered: String, of destination: String) -> Finding {
         return .failed(
             name, "\(answered): it may reject every batch, or only empty ones",
@@ -174,9 +251,9 @@ extension Checks {
     /// Without the credentials nothing is sent: the answer to an unauthenticated request would mean nothing.
     private static func inferred(_ facts: Facts) -> Finding {
         let name = "endpoint"
-        let hint = "sudo beekonctl doctor sends an empty batch"
+        let (why, hint) = unread(facts)
         guard let sync = facts.status?.sync, let status = sync.lastHttpStatus else {
-            return .skipped(name, "not asked: no permission to read the configuration", hint)
+            return .skipped(name, "not asked: \(why)", hint)
         }
         let age = sync.lastAttempt.flatMap { seconds(since: $0, facts) }
         let when = age.map { ", " + Quantity.duration(seconds: $0) + " ago" } ?? ""
@@ -184,6 +261,16 @@ extension Checks {
             return .failed(name, "last answered beekond \(status)\(when)", "beekonctl status says what to do")
         }
         return .skipped(name, "not asked; last answered beekond \(status)\(when)", hint)
+    }
+
+    /// Why the credentials are not known, and what to do.
+    private static func unread(_ facts: Facts) -> (why: String, hint: String) {
+        switch facts.file {
+        case .broken: ("the configuration has a mistake", "correct it first, see configuration above")
+        case .elsewhere: ("the configuration is elsewhere", "name the file with --config")
+        case .good, .missing, .unreadable:
+            ("no permission to read the configuration", "sudo beekonctl doctor sends an empty batch")
+        }
     }
 
     private static func token(_ facts: Facts) -> Finding {

@@ -17,14 +17,19 @@ extension Checks {
         // Without the configuration nothing was asked, and beekonctl status tells of what beekond was answered.
         let answer = backend.answer.map { _ in endpoint(backend, sync, of: other.name, facts) }
         let heartbeat = heartbeat(sync, backend, facts)
+        let letters = deadLetters(sync, of: other.name, facts)
         let steps =
-            [name(backend), connection(backend), encryption] + [answer, heartbeat].compactMap(\.self)
+            [name(backend), connection(backend), encryption]
+            + [answer, letters, heartbeat].compactMap(\.self)
         if let failed = steps.first(where: { $0.result == .failed }) {
             return .failed(check, "\(failed.check): \(failed.text)", failed.remedy ?? "")
         }
         let place = "\(backend.host):\(backend.port) accepts connections"
         let said = [place, encryption.result == .ok ? encryption.text : nil, answer?.text]
-        return .ok(check, said.compactMap(\.self).joined(separator: ", "))
+            .compactMap(\.self).joined(separator: ", ")
+        if let answer, let remedy = answer.remedy { return .skipped(check, said, remedy) }
+        guard let unique = uniqueID(backend), let remedy = unique.remedy else { return .ok(check, said) }
+        return .skipped(check, "\(said); unique_id \(unique.text)", remedy)
     }
 
     private static func orphan(_ orphan: Wire.Destination) -> Finding {

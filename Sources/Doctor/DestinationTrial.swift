@@ -142,8 +142,14 @@ package struct DestinationTrial {
                 "The server refuses \(sent) without a token (\(judgement.status)), which only beekond has: "
                 + "beekonctl sync \(name) shows what a real location gets."
         }
-        return Format.Cause(judgement).map(format.advice)
-            ?? "\(name) accepts \(sent) (\(judgement.status))."
+        if let cause = Format.Cause(judgement) {
+            return format.advice(cause) + (judgement.reason.map { " It says: \($0)" } ?? "")
+        }
+        let accepts = "\(name) accepts \(sent) (\(judgement.status))"
+        guard judgement.isSilent else { return accepts + "." }
+        return accepts
+            + " without a word on whether it was taken: where the server answers {\"result\":\"ok\"} to what it "
+            + "stores, set accept_member = \"result\"."
     }
 }
 

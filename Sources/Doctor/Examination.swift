@@ -73,6 +73,7 @@ package struct Examination {
             let layers = try Loader.layers(file: path, isDefaultPath: configuration == nil)
             let loaded = layers.loaded(with: Self.runtime(settings)).loaded
             facts.file = .good(warnings: loaded.warnings)
+            facts.chosen = Set(loaded.listing.filter { $0.origin != .default }.map(\.key))
             return loaded.settings
         } catch {
             facts.file = .broken(error.problems.map(\.description))
@@ -125,10 +126,20 @@ package struct Examination {
         facts.device = path.flatMap(Host.device)
     }
 
+    private func probe(_ destination: Settings.Destination, _ facts: Facts) -> BackendFacts {
+        var found = BackendProbe.run(destination, installID: facts.status?.installId)
+        if case .overland = destination.sync.format {
+            let main = Settings.Destination.main
+            let table = destination.name == main ? "sync" : "destination.\(destination.name)"
+            found.hasOldUniqueID = !facts.chosen.contains(table + ".unique_id")
+        }
+        return found
+    }
+
     private func askBackend(_ facts: inout Facts, _ loaded: Settings?, _ progress: (String) -> Void) {
         if let main = loaded?.destination(Settings.Destination.main) {
             progress("asking the backend")
-            facts.backend = BackendProbe.run(main, installID: facts.status?.installId)
+            facts.backend = probe(main, facts)
         } else if loaded == nil, let url = facts.settings["sync.url"]?.stringValue, !url.isEmpty {
             progress("asking for the backend")
             facts.backend = BackendProbe.checkConnection(
@@ -137,12 +148,10 @@ package struct Examination {
     }
 
     private func askOthers(_ facts: inout Facts, _ loaded: Settings?, _ progress: (String) -> Void) {
-        let installID = facts.status?.installId
         if let loaded {
             for destination in loaded.destinations {
                 progress("asking \(destination.name)")
-                let backend = BackendProbe.run(destination, installID: installID)
-                facts.others.append(.init(destination.name, backend))
+                facts.others.append(.init(destination.name, probe(destination, facts)))
             }
             return
         }

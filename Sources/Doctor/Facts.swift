@@ -54,6 +54,8 @@ package struct Facts: Sendable {
     package var status: Wire.Status?
     /// The configuration in effect, by dotted key.
     package var settings: [String: JSONValue] = [:]
+    /// The keys that somebody has set.
+    package var chosen: Set<String> = []
     /// Path of the configuration file.
     package var configuration = ""
     package var file: File = .missing
@@ -136,10 +138,16 @@ package struct BackendFacts: Sendable {
         case status(Int)
         /// A 2xx that is not believed, because a page answers in place of the backend.
         case page(Int)
+        /// A 2xx that begins with an error that PHP printed.
+        case phpError(Int)
         /// A 2xx without the acknowledgement that `sync.require_ack` demands.
         case noAck(Int)
-        /// A 2xx whose body says that the batch was not taken.
+        /// A 2xx whose body does not say that the batch was taken, as `sync.accept_member` demands.
         case refused(Int)
+        /// A 2xx whose body should say so, and cannot be read to its end.
+        case unread(Int)
+        /// A 2xx that is believed although nothing in it says that the batch was taken.
+        case silent(Int)
         /// What a broker says to the login, in words; `advice` is nil when nothing is known.
         case broker(isAccepted: Bool, String, advice: String?)
         /// No answer, with libcurl's message.
@@ -151,6 +159,8 @@ package struct BackendFacts: Sendable {
     /// The table of its settings.
     package var table = "sync"
     package var format = "beekon"
+    /// What `unique_id` names is nobody's choice yet, and a later version changes it.
+    package var hasOldUniqueID = false
     /// The URL, with secrets masked.
     package var url = ""
     /// The host to resolve and connect to: the backend, or the proxy in front of it.
@@ -164,6 +174,8 @@ package struct BackendFacts: Sendable {
     package var nameFailure: String?
     /// Why connecting failed; nil on success, or if it was not attempted.
     package var connectFailure: String?
+    /// What the server said with an answer that is no acceptance; nil: nothing.
+    package var reason: String?
     /// nil when nothing was sent, because the credentials may not be read.
     package var answer: Answer?
 

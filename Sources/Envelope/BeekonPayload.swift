@@ -132,7 +132,9 @@ package struct BeekonPayload: Sendable {
         raw(event.crossing.kind.rawValue)
         raw("\",\"timestamp\":\"")
         event.crossing.time.appendISO8601(to: &buffer)
-        raw("\"}")
+        raw("\"")
+        if let reason = event.reason { raw(",\"reason\":\"\(reason.rawValue)\"") }
+        raw("}")
     }
 
     private mutating func append(_ event: VehicleEvent) {

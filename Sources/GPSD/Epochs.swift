@@ -5,18 +5,12 @@ internal import Tracking
 /// more complete than the one before.
 ///
 /// An epoch closes when a TPV with another time arrives, when it holds as many TPVs as the fullest of the device's
-/// last five epochs, or after `patience` without one. A TPV that arrives after its epoch has closed is not a new fix;
-/// it makes the following epochs wait for one more. Nor is one of an earlier instant, as long as that is less than
-/// `lag` before the newest: some receivers tell the same instants twice, by different messages.
+/// last five epochs, or after `patience` without one. A TPV that arrives after its epoch has closed, and before another
+/// one has, is not a new fix; it makes the following epochs wait for one more. Any other that tells of an instant again
+/// is an epoch of its own, which `ReceiverTime` knows for what it is.
 package struct Epochs: Sendable {
     /// Seconds without a TPV after which an epoch counts as complete.
     package static let patience = 1.5
-    /// Seconds. gpsd 3.25 reads the u-blox M8L's fast navigation (HNR-PVT, 10 Hz), and half a second after the fact the
-    /// slow one of the same instants (1 Hz): as steps back, these would keep the time from ever settling. A leap second
-    /// that is repeated goes back further.
-    static let lag = 0.75
-    /// Closed instants that are remembered for `lag`: those of a receiver that reports 32 times a second.
-    private static let instantLimit = 32
     /// Number of past epochs whose TPV counts are kept.
     private static let epochsRemembered = 5
     /// Upper bound on a TPV count: a receiver whose clock is stuck repeats the same instant for ever.
@@ -30,22 +24,6 @@ package struct Epochs: Sendable {
         var closedTime: Timestamp?
         /// TPV counts of the latest closed epochs.
         var counts: [Int] = []
-        /// The closed epochs less than `lag` before the newest, which is among them.
-        var instants: [Timestamp] = []
-
-        /// Whether a report tells again of an instant that has closed, while later ones have been told.
-        func isRepetition(_ time: Timestamp) -> Bool {
-            guard let newest = open?.time ?? closedTime, time < newest,
-                newest.seconds(since: time) < Epochs.lag
-            else { return false }
-            return instants.contains(time)
-        }
-
-        mutating func remember(_ time: Timestamp) {
-            instants.removeAll { $0 > time || time.seconds(since: $0) >= Epochs.lag }
-            if instants.count >= Epochs.instantLimit { instants.removeFirst() }
-            instants.append(time)
-        }
     }
 
     private struct OpenEpoch {
@@ -78,7 +56,6 @@ package struct Epochs: Sendable {
             countLate(index)
             return
         }
-        if devices[index].isRepetition(time) { return }
         if let open = devices[index].open, open.time != time, let epoch = close(index) {
             closed.append(epoch)
         }
@@ -120,7 +97,6 @@ package struct Epochs: Sendable {
         guard let open = devices[index].open else { return nil }
         devices[index].open = nil
         devices[index].closedTime = open.time
-        devices[index].remember(open.time)
         devices[index].counts.append(min(open.count, Self.countLimit))
         if devices[index].counts.count > Self.epochsRemembered { devices[index].counts.removeFirst() }
         return open.tpv

@@ -11,7 +11,7 @@ package enum SourceHealth: String, Sendable {
     case noFix = "no_fix"
     /// There are fixes, but their time has yet to settle.
     case unsettled
-    /// No new fix has arrived for 10 s, or the receiver's clock is stuck.
+    /// No fix of a new instant has arrived for 10 s, or the receiver's clock is stuck.
     case stale
     case ok
 }
@@ -130,8 +130,12 @@ package struct Source: ~Copyable {
 
     /// The overall state.
     ///
-    /// - Parameter isSettled: whether the receiver's time has settled.
-    package func health(now: BootInstant, isSettled: Bool) -> SourceHealth {
+    /// - Parameters:
+    ///   - isSettled: whether the receiver's time has settled.
+    ///   - repeatsSince: since when its fixes have told nothing but instants that are known; nil: they tell new ones.
+    package func health(
+        now: BootInstant, isSettled: Bool, repeatsSince: BootInstant? = nil
+    ) -> SourceHealth {
         switch state {
         case .released: return .released
         case .waiting, .connecting: return .disconnected
@@ -142,6 +146,7 @@ package struct Source: ~Copyable {
         if pinned.isEmpty ? devices.isEmpty : !devices.contains(pinned) { return .noDevice }
         guard facts.mode >= 2 else { return .noFix }
         guard let lastFix, now.seconds(since: lastFix) < Self.staleness else { return .stale }
+        if let repeatsSince, now.seconds(since: repeatsSince) >= Self.staleness { return .stale }
         return isSettled ? .ok : .unsettled
     }
 

@@ -112,6 +112,12 @@ package struct Admission: Sendable {
         lastAdmittedMotion = memory.motion
     }
 
+    /// A new run of instants begins, earlier than those before it: the gate opens, and a check-in is due.
+    package mutating func beginRun() {
+        gate.rearm()
+        checkInFrom = nil
+    }
+
     /// Adds metres to the session's distance that were not known before.
     package mutating func add(odometer: Double) {
         self.odometer += odometer
@@ -166,9 +172,7 @@ package struct Admission: Sendable {
         case .nothing: return .drop(.paused)
         case .checkIns(let interval):
             guard let checkInFrom else { return .admit(.checkIn) }
-            let elapsed = observed.fix.time.seconds(since: checkInFrom)
-            // A clock that stepped backwards must not suppress check-ins for years.
-            let isDue = elapsed < 0 || elapsed >= interval
+            let isDue = observed.fix.time.seconds(since: checkInFrom) >= interval
             return isDue ? .admit(.checkIn) : .drop(.paused)
         case .gate: return gate.decide(observed.fix)
         }

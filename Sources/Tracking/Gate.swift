@@ -54,6 +54,8 @@ package struct Gate: Sendable {
     package var thresholds: Thresholds
     /// nil until a fix has been admitted.
     package private(set) var last: Reference?
+    /// The next fix passes: it is the first of a new run of instants, and cannot be compared with `last`.
+    private var isArmed = false
 
     /// - Parameter last: the last admitted fix when a session resumes; nil at the start of a session.
     package init(thresholds: Thresholds, last: Reference? = nil) {
@@ -64,10 +66,8 @@ package struct Gate: Sendable {
     /// Judges a fix without recording it: `admitted` does that, so that every kind of admission resets the gate
     /// alike.
     package func decide(_ fix: Fix) -> Verdict {
-        guard let last else { return .admit(.interval) }
+        guard let last, !isArmed else { return .admit(.interval) }
         let elapsed = fix.time.seconds(since: last.time)
-        // Time that runs backwards re-arms the gate: a clock that was once ahead would otherwise block it for years.
-        guard elapsed >= 0 else { return .admit(.interval) }
         if turned(fix, since: last) { return .admit(.interval) }
         if thresholds.interval > 0, elapsed < thresholds.interval - Self.intervalTolerance {
             return .drop(.tooSoon)
@@ -78,8 +78,12 @@ package struct Gate: Sendable {
         return .admit(.interval)
     }
 
+    /// Time has stepped back, and settled: a clock that was once ahead would otherwise block the gate for years.
+    package mutating func rearm() { isArmed = true }
+
     /// Records an admitted fix, whichever rule admitted it.
     package mutating func admitted(_ fix: Fix) {
+        isArmed = false
         last = Reference(time: fix.time, coordinate: fix.coordinate, bearing: fix.bearing)
     }
 

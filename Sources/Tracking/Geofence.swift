@@ -143,6 +143,13 @@ package struct Crossing: Equatable, Sendable {
 
 /// A recorded crossing, as it is stored, streamed and uploaded.
 package struct GeofenceEvent: Equatable, Sendable {
+    /// Why an exit is recorded although no fix has shown one: nobody would ever hear of it otherwise. The raw values are
+    /// those of the wire format.
+    package enum Reason: String, CaseIterable, Sendable {
+        /// The fence was removed or replaced while the vehicle was inside, or reports no exits.
+        case removed
+    }
+
     /// Minted once; its time part is the crossing's time.
     package var id: UUIDv7
     /// The session in progress, or the one that collects the events between two sessions.
@@ -154,11 +161,13 @@ package struct GeofenceEvent: Equatable, Sendable {
     package var accuracy: Double?
     /// When the geofence was added; nil for an event that was stored without.
     package var fenceAddedAt: Timestamp?
+    /// nil for a crossing that a fix has shown.
+    package var reason: Reason?
 
     /// The id is minted by the caller.
     package init(
         id: UUIDv7, session: UUIDv7, crossing: Crossing, coordinate: Coordinate? = nil,
-        accuracy: Double? = nil, fenceAddedAt: Timestamp? = nil
+        accuracy: Double? = nil, fenceAddedAt: Timestamp? = nil, reason: Reason? = nil
     ) {
         self.id = id
         self.session = session
@@ -166,5 +175,6 @@ package struct GeofenceEvent: Equatable, Sendable {
         self.coordinate = coordinate
         self.accuracy = accuracy
         self.fenceAddedAt = fenceAddedAt
+        self.reason = reason
     }
 }

@@ -94,6 +94,32 @@ package struct Geofences: Sendable {
         Set(keys.indices.filter { watches[$0].isInside == true }.map { keys[$0] })
     }
 
+    /// The fence with this id, with its state; nil when there is none.
+    package func item(_ id: String) -> Item? { indices[id].map { item(at: $0) } }
+
+    /// Those that the vehicle is in and whose exit nobody would hear of after a change, although it was to be reported: they
+    /// are removed or have another shape by then, or report no exits any more.
+    package func left(by changed: Geofences) -> [Item] {
+        items.filter { item in
+            guard item.isInside == true, item.fence.notifiesOnExit else { return false }
+            return changed.item(item.fence.id).map { $0.key != item.key || !$0.fence.notifiesOnExit } ?? true
+        }
+    }
+
+    /// Not before the latest fix that they have judged, nor before the vehicle entered one of these.
+    package func earliest(of keys: [Int64]) -> Timestamp? {
+        (keys.compactMap { stays.entered[$0] } + [trail.points.last?.time].compactMap(\.self)).max()
+    }
+
+    /// It is not known any more whether the vehicle is in these.
+    package mutating func forgetStates(of keys: [Int64]) {
+        for index in self.keys.indices where keys.contains(self.keys[index]) {
+            stays.leave(self.keys[index])
+            watches[index] = GeofenceWatch(isInside: nil)
+            circles[index].isAtRest = watches[index].isAtRest
+        }
+    }
+
     /// When the fence with this id was added; nil when there is none, or that is not known.
     package func addedAt(_ id: String) -> Timestamp? { indices[id].flatMap { times[$0] } }
 

@@ -1,16 +1,37 @@
 package import Base
 
-/// Decides whether a receiver's time can be trusted, and corrects GPS week rollovers.
+/// Decides whether a receiver's time can be trusted, corrects GPS week rollovers, and keeps instants ascending.
 ///
-/// gpsd_json(5): "Verify 3 consecutive 3D fixes before believing it is UTC." A receiver without an almanac sends a
-/// random but plausible time; one with old firmware counts weeks modulo 1024 and lands 19.6 years in the past.
+/// A receiver without an almanac sends a random but plausible time; one with old firmware counts weeks modulo 1024 and
+/// lands 19.6 years in the past.
+///
+/// Some receivers, or gpsd on their behalf, tell instants again: by another message, a little late, or a second behind. What
+/// is not later than the newest instant that was used, and at most `repetitionLimit` before it, is a repetition. What is
+/// further back is a step: once the time has settled again, a new run of ascending instants begins, which may repeat
+/// those of an earlier one, because they are other moments.
 package struct ReceiverTime: Sendable {
+    /// A fix, and when it was received.
+    package struct Arrival: Equatable, Sendable {
+        /// With its corrected time.
+        package var fix: Fix
+        package var now: BootInstant
+
+        /// - Parameter now: when it was received.
+        package init(fix: Fix, now: BootInstant) {
+            self.fix = fix
+            self.now = now
+        }
+    }
+
     package enum Assessment: Equatable, Sendable {
         /// The time has proved itself, and the fix may be used. Its time has been corrected if the week number had
-        /// rolled over.
-        case settled(Fix)
-        /// Not yet trustworthy: the fix must not be used.
+        /// rolled over. `after` has the fixes that were kept until they proved it, oldest first, which are to be used
+        /// before it: none but with the fix that settles the time.
+        case settled(Fix, after: [Arrival])
+        /// Not yet trustworthy: the fix must not be used, but may come with the one that settles the time.
         case unsettled
+        /// The instant, or a later one, has been used already: the fix must not be.
+        case repeated
         /// More than a day ahead of a clock that is known to be right or, after a rollover correction, more than a
         /// day from it in either direction.
         case refused
@@ -43,12 +64,8 @@ package struct ReceiverTime: Sendable {
     package static let earliest = Timestamp(milliseconds: releaseDate.milliseconds - 30 * 86_400_000)
     /// 1024 weeks, the period of the GPS week counter. Milliseconds.
     static let rolloverPeriod: Int64 = 1024 * 7 * 86_400_000
-    /// Seconds by which a step of the fix time may differ from that of CLOCK_BOOTTIME.
-    static let stepTolerance = 1.5
-    /// Seconds of fix time that a run must span to settle.
-    static let settlingSpan = 2.0
-    /// Seconds; a larger step backwards unsettles.
-    static let backwardsLimit = 1.0
+    /// Seconds. An instant that lies further back than this is told by a clock that was put back.
+    package static let repetitionLimit = 60.0
     /// Seconds; a larger step forwards, relative to CLOCK_BOOTTIME, unsettles.
     static let forwardsLimit = 3600.0
     /// Seconds; a time further than this ahead of a known-good clock is refused.
@@ -61,39 +78,70 @@ package struct ReceiverTime: Sendable {
     package private(set) var refusals = 0
     /// Set while the latest fix was refused; nil otherwise.
     package private(set) var refusal: Refusal?
+    /// Number of fixes that told an instant again.
+    package private(set) var repetitions = 0
+    /// Since when there has been nothing but repetitions; nil: the latest fix was none.
+    package private(set) var repeatsSince: BootInstant?
+    /// Number of fixes that were not used, because the time had not settled.
+    package private(set) var unproved = 0
     /// The fix time has proved itself, and nothing since has cast doubt on it.
     package private(set) var isSettled = false
     package private(set) var settledSince: BootInstant?
+    /// Number of the present run of ascending instants; 0 until time steps back for the first time.
+    package private(set) var run = 0
 
+    /// The newest instant used in this session; nil: none yet.
+    private var newest: Timestamp?
+    /// The instant that the present run began with.
+    private var first: Timestamp?
+    /// The latest fix that was used since the time settled.
     private var last: (time: Timestamp, now: BootInstant)?
-    private var run = Run()
-
-    /// Consecutive fixes whose time steps agree with CLOCK_BOOTTIME.
-    private struct Run {
-        var fixes = 0
-        var start = Timestamp(milliseconds: 0)
-        /// Number of fixes at the end of the run that have mode 3.
-        var fixes3D = 0
-        var start3D = Timestamp(milliseconds: 0)
-    }
+    /// The fixes that are to settle the time.
+    private var proof = SettlingRun()
+    /// Fixes in a row that are a little earlier than the newest of `proof`. If they settle first, that one was wrong.
+    private var rival = SettlingRun()
+    /// Repetitions in a row that began with the first instant of the run: a short recording is played once more.
+    private var echo = SettlingRun()
 
     /// - Parameter isReplay: whether to accept the old times of a recording as they are.
     package init(isReplay: Bool = false) {
         self.isReplay = isReplay
     }
 
-    /// Discards the proof: after a reconnection to gpsd or a change of receiver.
+    /// Discards the proof: after a reconnection to gpsd or a change of receiver. The session's instants go on ascending.
     package mutating func unsettle() {
         isSettled = false
         settledSince = nil
         last = nil
-        run = Run()
         refusal = nil
+        repeatsSince = nil
+        endRuns()
     }
 
     /// Records an epoch without a fix, which breaks a run: consecutive means consecutive.
-    package mutating func noFix() {
-        if !isSettled { run = Run() }
+    package mutating func noFix() { endRuns() }
+
+    /// A session begins, or nothing needs fixes any more: what comes is compared with nothing before it, and what came
+    /// before does not belong to it.
+    package mutating func beginSession() {
+        (newest, first, repeatsSince) = (nil, nil, nil)
+        forgetKept(upTo: nil)
+    }
+
+    /// A session goes on whose last stored fix has this time.
+    package mutating func resume(after stored: Timestamp) {
+        // A run that has begun meanwhile is another.
+        if let newest, newest > stored || isStep(from: stored, to: newest) { return }
+        newest = stored
+    }
+
+    /// The user deletes positions: fixes whose time has not settled are positions, too.
+    ///
+    /// - Parameter cutoff: those up to then; nil: all.
+    package mutating func forgetKept(upTo cutoff: Timestamp?) {
+        proof.forget(upTo: cutoff)
+        rival.forget(upTo: cutoff)
+        echo.forget(upTo: cutoff)
     }
 
     /// Judges the time of the next fix, received at `now`.
@@ -116,42 +164,89 @@ package struct ReceiverTime: Sendable {
             }
         }
         refusal = nil
-        advance(to: fix, now: now)
-        return isSettled ? .settled(fix) : .unsettled
+        return place(Arrival(fix: fix, now: now))
     }
 
-    private mutating func advance(to fix: Fix, now: BootInstant) {
-        defer { last = (fix.time, now) }
-        guard let last else { return extendRun(with: fix, isFirst: true, now: now) }
-        let step = fix.time.seconds(since: last.time)
-        let drift = step - now.seconds(since: last.now)
-        if isSettled {
-            if step < -Self.backwardsLimit || drift > Self.forwardsLimit {
-                isSettled = false
-                settledSince = nil
-                extendRun(with: fix, isFirst: true, now: now)
+    // MARK: The order of instants
+
+    private func isStep(from newest: Timestamp, to time: Timestamp) -> Bool {
+        newest.seconds(since: time) > Self.repetitionLimit
+    }
+
+    private func isRepetition(_ time: Timestamp, of newest: Timestamp?) -> Bool {
+        guard let newest, time <= newest else { return false }
+        return !isStep(from: newest, to: time)
+    }
+
+    private mutating func place(_ arrival: Arrival) -> Assessment {
+        if isRepetition(arrival.fix.time, of: newest) { return note(repetition: arrival) }
+        repeatsSince = nil
+        repetitions += echo.end()
+        guard isSettled, let last else { return prove(by: arrival) }
+        let drift = arrival.fix.time.seconds(since: last.time) - arrival.now.seconds(since: last.now)
+        if isStep(from: newest ?? last.time, to: arrival.fix.time) || drift > Self.forwardsLimit {
+            (isSettled, settledSince) = (false, nil)
+            return prove(by: arrival)
+        }
+        use(arrival)
+        return .settled(arrival.fix, after: [])
+    }
+
+    private mutating func use(_ arrival: Arrival) {
+        if let newest, arrival.fix.time <= newest {
+            run += 1
+            first = nil
+        }
+        if first == nil { first = arrival.fix.time }
+        newest = arrival.fix.time
+        last = (arrival.fix.time, arrival.now)
+    }
+
+    private mutating func note(repetition: Arrival) -> Assessment {
+        repeatsSince = repeatsSince ?? repetition.now
+        let isFirst = repetition.fix.time == first
+        guard isReplay, isSettled, isFirst || echo.isContinued(by: repetition) else {
+            repetitions += echo.end() + 1
+            return .repeated
+        }
+        repetitions += echo.add(repetition)
+        guard echo.isProof else { return .repeated }
+        (newest, first) = (nil, nil)
+        run += 1
+        return settle(by: echo.take(), at: repetition.now)
+    }
+
+    private mutating func prove(by arrival: Arrival) -> Assessment {
+        if isRepetition(arrival.fix.time, of: proof.last?.time) {
+            unproved += rival.add(arrival)
+            guard rival.isProof else { return .unsettled }
+            unproved += proof.end()
+            return settle(by: rival.take(), at: arrival.now)
+        }
+        unproved += rival.end() + proof.add(arrival)
+        return proof.isProof ? settle(by: proof.take(), at: arrival.now) : .unsettled
+    }
+
+    /// - Parameter arrivals: the run of settling, which ends with the latest fix.
+    private mutating func settle(by arrivals: [Arrival], at now: BootInstant) -> Assessment {
+        (isSettled, settledSince, repeatsSince) = (true, now, nil)
+        var used: [Arrival] = []
+        for arrival in arrivals {
+            // What the session had come to may have been learnt after the fix was kept.
+            if isRepetition(arrival.fix.time, of: newest) {
+                repetitions += 1
+            } else {
+                use(arrival)
+                used.append(arrival)
             }
-        } else {
-            extendRun(with: fix, isFirst: step <= 0 || abs(drift) > Self.stepTolerance, now: now)
         }
+        guard let latest = used.popLast() else { return .repeated }
+        return .settled(latest.fix, after: used)
     }
 
-    private mutating func extendRun(with fix: Fix, isFirst: Bool, now: BootInstant) {
-        if isFirst { run = Run() }
-        if run.fixes == 0 { run.start = fix.time }
-        run.fixes += 1
-        if fix.mode >= 3 {
-            if run.fixes3D == 0 { run.start3D = fix.time }
-            run.fixes3D += 1
-        } else {
-            run.fixes3D = 0
-        }
-        let hasSettled3D = run.fixes3D >= 3 && fix.time.seconds(since: run.start3D) >= Self.settlingSpan
-        let hasSettled2D = run.fixes >= 10 && fix.time.seconds(since: run.start) >= Self.settlingSpan
-        if hasSettled3D || hasSettled2D {
-            isSettled = true
-            settledSince = now
-            run = Run()
-        }
+    /// None of the fixes that were kept is used.
+    private mutating func endRuns() {
+        unproved += proof.end() + rival.end()
+        repetitions += echo.end()
     }
 }

@@ -74,8 +74,17 @@ struct SyncCommand: ParsableCommand {
                 try common.print(result, text: [SyncOutcome.text(result, of: wanted)])
                 return
             }
-            throw Failure(SyncOutcome.text(result, of: wanted), exitCode: code)
+            throw Failure(
+                SyncOutcome.text(result, of: wanted, url: url(of: wanted, &client)), exitCode: code)
         }
         if code != 0 { throw ExitCode(code) }
+    }
+
+    /// Where a destination is, as it may be shown; nil when that cannot be asked.
+    private func url(of name: String?, _ client: inout ControlClient) -> String? {
+        let settings = try? client.call(Wire.GetConfig.self, .init()).settings
+        let key = DestinationNames(name).table + ".url"
+        let url = settings?.first { $0.key == key }?.value.stringValue
+        return url?.isEmpty == false ? url : nil
     }
 }

@@ -10,6 +10,7 @@ struct InterfaceDescriptionTests {
         Wire.GetPendingUploadCount.self,
         Wire.GetCurrentLocation.self, Wire.SetMotion.self, Wire.SetIgnition.self,
         Wire.GetLocations.self, Wire.GetSessions.self, Wire.GetTrips.self, Wire.SetOdometer.self,
+        Wire.GetLocationCount.self,
         Wire.DeleteLocations.self, Wire.AddGeofences.self, Wire.RemoveGeofences.self,
         Wire.ListGeofences.self, Wire.GetGeofenceEvents.self, Wire.GetEvents.self, Wire.GetExtras.self,
         Wire.SetExtras.self,

@@ -19,14 +19,15 @@ enum Samples {
         timeEstimated: true, latitude: 1.5, longitude: 2.5, accuracy: 3.5,
         data: .object(["dwell_seconds": .integer(900)]))
     static let geofenceEvent = Wire.GeofenceEvent(
-        id: "1", sessionId: "2", geofenceId: "home", type: "exit", timestamp: time)
+        id: "1", sessionId: "2", geofenceId: "home", type: "exit", timestamp: time, reason: "removed")
     static let session = Wire.Session(
         id: "0191", startedAt: time, stoppedAt: time, locations: 12, distanceMeters: 345.5)
     static let source = Wire.SourceStatus(
         health: .noFix, device: "/dev/ttyS1", mode: 3, satellitesUsed: 9, satellitesVisible: 14,
         timeSettled: true, fixes: 1, reconnects: 2, rollovers: 3, refusedTimes: 4,
-        refusedTime: time, refusedClock: time)
-    static let gate = Wire.GateStatus(admitted: 1, tooSoon: 2, tooNear: 3, paused: 4, motion: "moving")
+        refusedTime: time, refusedClock: time, repeated: 5)
+    static let gate = Wire.GateStatus(
+        admitted: 1, tooSoon: 2, tooNear: 3, paused: 4, motion: "moving", unsettled: 5, notTracked: 6)
     static let store = Wire.StoreStatus(
         degraded: true, locations: 1, events: 8, untimedEvents: 9, bytes: 2, waitingInMemory: 3,
         droppedUnsent: 4, refused: 5,
@@ -35,10 +36,14 @@ enum Samples {
         state: .failed, failure: "auth", pending: 1, oldestPending: time, inFlightBatch: "b",
         lastAttempt: time, lastSuccess: time, lastHttpStatus: 401, lastMqttCode: 135,
         lastError: "refused", nextAttempt: time,
-        uploaded: 2, rejected: 3, retries: 4, bytesSent: 5, oversizedFailures: 3, commands: 1, results: 2,
+        uploaded: 2, rejected: 3, retries: 4, bytesSent: 5, oversizedFailures: 3, unmatchedAnswers: 4,
+        commands: 1, results: 2,
         refusedCommands: 3,
         heartbeat: .init(
-            intervalSeconds: 3600, last: time, next: time, pausedUntil: time, refusedStatus: 400))
+            intervalSeconds: 3600, last: time, next: time, pausedUntil: time, refusedStatus: 400,
+            refusedReason: "no rows"),
+        lastReason: "no such tenant", lastSuccessElsewhere: true, rejection: rejection)
+    static let rejection = Wire.Rejection(rejectedAt: time, httpStatus: 422, reason: "no plate")
     static let auth = Wire.AuthStatus(
         state: "dead", reason: "key", expiresAt: time, lastRefresh: time, failures: 3)
     static let destination = Wire.Destination(
@@ -64,10 +69,11 @@ enum Samples {
         requests: [.init(destination: "main", code: "200", count: 4)],
         commits: .init(bounds: [0.001, 10], counts: [5, 6, 7], seconds: 0.5))
     static let httpRequest = Wire.HttpRequest(
-        batch: "b", attempt: 2, status: 200, milliseconds: 35, bytes: 1200, outcome: "accepted", body: "{}")
+        batch: "b", attempt: 2, status: 200, milliseconds: 35, bytes: 1200, outcome: "accepted", body: "{}",
+        reason: "none")
     static let rejected = Wire.Rejected(
         location: location, geofenceEvent: geofenceEvent, vehicleEvent: vehicleEvent, batchId: "b",
-        httpStatus: 422, rejectedAt: time)
+        httpStatus: 422, rejectedAt: time, reason: "no plate")
     static let command = Wire.ServerCommand(
         id: "c-17", command: "locate", origin: "main", batch: "b", state: "done", receivedAt: time,
         doneAt: time, ok: false, error: "no fix", result: .object([:]), delivered: true)

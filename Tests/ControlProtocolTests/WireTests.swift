@@ -72,6 +72,7 @@ struct WireTests {
             ("Session", Samples.session), ("Place", Samples.place), ("Trip", Samples.trip),
             ("SourceStatus", Samples.source), ("GateStatus", Samples.gate), ("StoreStatus", Samples.store),
             ("SyncStatus", Samples.sync), ("Heartbeat", Samples.sync.heartbeat), ("AuthStatus", Samples.auth),
+            ("Rejection", Samples.rejection),
             ("Destination", Samples.destination),
             ("Status", Samples.status), ("VehicleStatus", Samples.vehicle),
             ("Rejected", Samples.rejected), ("ServerCommand", Samples.command),

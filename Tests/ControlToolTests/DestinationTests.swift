@@ -265,7 +265,7 @@ struct DestinationTests {
         let result = Wire.Sync.Result(outcome: "auth", uploaded: 0, pending: 2)
         #expect(
             SyncOutcome.text(result, of: "home")
-                == "the server of home refuses our credentials (0 uploaded, 2 pending): correct [destination.home.headers] or "
+                == "the server of home refuses our credentials; 0 uploaded, 2 pending: correct [destination.home.headers] or "
                 + "[destination.home.auth]")
         #expect(SyncOutcome.text(result, of: "main") == SyncOutcome.text(result))
     }

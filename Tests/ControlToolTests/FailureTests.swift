@@ -54,6 +54,39 @@ struct FailureTests {
                 == "1,234 uploaded, nothing pending")
     }
 
+    @Test("what a server said is told with the outcome, and whether it said anything at all")
+    func said() {
+        func text(
+            _ outcome: String, _ status: Int? = nil, _ reason: String? = nil, rejected: Int? = nil,
+            error: String? = nil
+        ) -> String {
+            SyncOutcome.text(
+                .init(
+                    outcome: outcome, uploaded: 7, pending: 2, rejected: rejected, httpStatus: status,
+                    error: error, reason: reason), url: "https://h.example/in")
+        }
+        #expect(
+            text("transient", 503, "back at \u{1B}noon", error: "the server answers 503")
+                == "the server answered 503: back at \\u{1b}noon; 7 uploaded, 2 pending: beekond keeps trying"
+        )
+        #expect(
+            text("transient", error: "Couldn't connect to server")
+                == "the server cannot be reached at the moment (Couldn't connect to server); 7 uploaded, 2 pending: "
+                + "beekond keeps trying")
+        #expect(text("transient", error: "storage: disk full").hasPrefix("storage: disk full; "))
+        #expect(
+            text("permanent", 404, "no such tenant")
+                == "the server answered 404: no such tenant at https://h.example/in, which will not change by itself; "
+                + "7 uploaded, 2 pending: beekonctl status says what to do")
+        #expect(
+            text("rejected", 422, "no plate", rejected: 20)
+                == "the server has refused 20 locations for good (422: no plate); 7 uploaded, 2 pending: beekonctl rejected "
+                + "list shows them")
+        #expect(
+            text("rejected", 400) == "the server rejects the data (400); 7 uploaded, 2 pending: see its log")
+        #expect(text("auth", 401, "expired").hasPrefix("the server refuses our credentials (401: expired); "))
+    }
+
     @Test("a full disk is an error, not a short file")
     func fullDisk() throws {
         let failure = #expect(throws: Failure.self) {

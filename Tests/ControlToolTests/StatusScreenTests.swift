@@ -104,6 +104,17 @@ struct StatusScreenTests {
         #expect(stripped == lines(ScreenSamples.broken))
     }
 
+    @Test("what a receiver has told again is shown where there is any")
+    func repeated() {
+        var status = ScreenSamples.status
+        let endings: [(Int?, String)] = [(nil, "0 paused"), (0, "0 paused"), (7, "0 paused, 7 repeated")]
+        for (count, ending) in endings {
+            status.source.repeated = count
+            let text = lines(status).joined(separator: " ").split(separator: " ").joined(separator: " ")
+            #expect(text.contains(ending) && text.contains("repeated") == (count ?? 0 > 0))
+        }
+    }
+
     @Test("a daemon that was never started")
     func idle() {
         var status = ScreenSamples.status

@@ -75,7 +75,10 @@ struct Sample: Sendable, CustomTestStringConvertible {
         Sample("speed_unit", .osmand, "\"mps\"", "\"kmh\"", "\"knots\"") {
             $0.format == .osmand(.init(deviceID: "van1", speedUnit: .mps))
         },
-        Sample("method", .template, "\"PUT\"", "\"GET\"", "\"PATCH\"") { $0.template?.method == .put },
+        Sample("method", .template, "\"PUT\"", "\"HEAD\"", "\"PATCH\"") { $0.template?.method == .put },
+        Sample("body", .template, "\"form\"\nlocation_template = '{\"a\":1}'", "\"xml\"", "\"form\"") {
+            $0.template?.shape.body == .form && $0.template?.shape.geofence == nil && $0.batchSize == 1
+        },
         Sample("root_property", .template, "\".\"", "\"\"", "1 to 100") {
             $0.template?.shape.rootProperty == "."
         },
@@ -87,10 +90,10 @@ struct Sample: Sendable, CustomTestStringConvertible {
             "\"\(String(repeating: "x", count: 8193))\"", "more than 8192 bytes"
         ) {
             $0.template?.shape.location.source == "{\"a\":<%= speed %>}"
-                && $0.template?.shape.geofence.source == Template.Kind.geofence.guideText
+                && $0.template?.shape.geofence?.source == Template.Kind.geofence.guideText
         },
         Sample("geofence_template", .template, "'[\"<%= geofence.action %>\"]'", "{}", "found a table") {
-            $0.template?.shape.geofence.tags == [.geofenceAction]
+            $0.template?.shape.geofence?.tags == [.geofenceAction]
         },
         Sample(
             "location_template", .template, "'{\"a\": true}'", "\"{\\\"a\\\": <%= speeed %>}\"",
@@ -110,6 +113,20 @@ struct Sample: Sendable, CustomTestStringConvertible {
         Sample("on_reject", .overland, "\"isolate\"", "\"hold\"", "\"keep\"") { $0.onReject == .isolate },
         Sample("on_reject", .osmand, "\"drop\"", "true", "\"keep\"") { $0.onReject == .drop },
         Sample("require_ack", .template, "true", "1", "true or false") { $0.requireAck },
+        Sample("accept_member", .beekon, "\"data.0.status\"", "\"data..status\"", "not a dot path") {
+            $0.acceptMember == "data.0.status" && $0.acceptValues == ["ok"]
+        },
+        Sample("accept_member", .overland, "\"result\"", "[\"result\"]", "put it in quotes") {
+            $0.acceptMember == "result"
+        },
+        Sample("accept_value", .overland, "\"ok\"", "\"a\\nb\"", "one line") {
+            $0.acceptValues == ["ok"] && $0.acceptMember == nil
+        },
+        Sample("unique_id", .overland, "\"device\"", "\"vehicle\"", "\"location\", \"device\"") {
+            guard case .overland(let format) = $0.format else { return false }
+            return format.uniqueID == .device
+        },
+        Sample("geofence_events", .owntracks, "false", "1", "true or false") { !$0.geofenceEvents },
     ]
 }
 
@@ -181,6 +198,23 @@ extension Settings.Sync {
         }
     }
 
+    @Test(
+        "what an answer must say: a text, or some of them",
+        arguments: ["\"false\"", "[\"false\"]", "[\"false\", \"\"]"])
+    func acceptance(value: String) throws {
+        for place in Self.places {
+            let text = Self.text(place, .template, "accept_member = \"error\"\naccept_value = \(value)\n")
+            let loaded = try Workshop().load(text)
+            let values = value.contains(",") ? ["false", ""] : ["false"]
+            #expect(Self.sync(loaded.settings, place)?.acceptValues == values)
+            #expect(loaded.listing.first { $0.key == place + ".accept_value" }?.value == .list(values))
+            let many = "[" + Array(repeating: "\"a\"", count: 17).joined(separator: ",") + "]"
+            let problems = try Workshop().problems(
+                Self.text(place, .template, "accept_member = \"a\"\naccept_value = \(many)\n"))
+            #expect(problems.first?.message.contains("at most 16") == true, "\(problems)")
+        }
+    }
+
     @Test("what follows from the format", arguments: Settings.Format.Name.allCases)
     func defaults(format: Settings.Format.Name) throws {
         for place in Self.places {
@@ -201,11 +235,14 @@ extension Settings.Sync {
     func others(format: Settings.Format.Name) throws {
         let values = [
             "batch_size": "5", "heartbeat_seconds": "60", "order": "\"oldest\"", "require_ack": "true",
+            "geofence_events": "false",
             "platform": "\"linux\"",
             "device_id": "\"a\"", "username": "\"a\"", "password": "\"a\"", "accept_unsubscribed": "true",
-            "keep_connection": "true", "speed_unit": "\"mps\"", "method": "\"PUT\"", "root_property": "\"a\"",
+            "keep_connection": "true", "speed_unit": "\"mps\"", "method": "\"PUT\"", "body": "\"json\"",
+            "root_property": "\"a\"",
             "params": "{ a = \"b\" }", "extras_in": "\"none\"", "location_template": "\"[1]\"",
-            "geofence_template": "\"[1]\"", "compress": "true",
+            "geofence_template": "\"[1]\"", "compress": "true", "accept_member": "\"a\"",
+            "accept_value": "\"ok\"", "unique_id": "\"device\"",
         ]
         let limited = (Key.sync + Key.formats).filter { $0.formats != nil }
         #expect(Set(values.keys) == Set(limited.map { String($0.name.dropFirst("sync.".count)) }))
@@ -238,6 +275,13 @@ extension Settings.Sync {
             (
                 "format = \"osmand\"\ndevice_id = \"a\"\norder = \"newest\"", "order",
                 "formats beekon, template, overland"
+            ),
+            ("accept_value = \"7\"", "accept_value", "set that as well"),
+            ("format = \"overland\"\naccept_value = [\"7\"]", "accept_value", "@.accept_member must be"),
+            ("accept_member = \"a\"\naccept_value = []", "accept_value", "would accept nothing"),
+            (
+                "accept_member = \"a\"\naccept_value = true", "accept_value",
+                "a text in quotes or a list of texts"
             ),
             ("mode = \"manual\"\nsync_threshold = 5", "sync_threshold", "remove one of the two"),
             ("mode = \"manual\"\non_motion_change = true", "on_motion_change", "remove one of the two"),

@@ -71,6 +71,15 @@ struct DecisiveKeysTests {
             "location_template", .dissolvesRefused, "'[<%= latitude %>]'", "'[<%= longitude %>]'",
             in: [template]),
         Row("geofence_template", .dissolvesRefused, "'[1]'", "'[2]'", in: [template]),
+        Row(
+            "body", .dissolvesRefused,
+            [
+                (
+                    template + "\nbatch_size = 1\nroot_property = \".\"\nlocation_template = '{\"a\":1}'",
+                    "\"json\"", "\"form\""
+                )
+            ]),
+        Row("unique_id", .dissolvesRefused, "\"location\"", "\"device\"", in: [overland]),
         Row("compress", .dissolvesRefused, "false", "true", in: [template]),
         Row("speed_unit", .dissolvesRefused, "\"knots\"", "\"mps\"", in: [osmand]),
         // Which rows the next batch holds, not how they are written.
@@ -88,6 +97,12 @@ struct DecisiveKeysTests {
         Row("timeout_seconds", .nothing, "60", "61"),
         Row("on_reject", .nothing, "\"drop\"", "\"keep\"", in: [overland, owntracks, mqtt, osmand]),
         Row("require_ack", .nothing, "false", "true", in: [beekon, template]),
+        Row("accept_member", .nothing, "\"result\"", "\"state\"", in: batching),
+        Row(
+            "accept_value", .nothing,
+            batching.map { ($0 + "\naccept_member = \"result\"", "\"ok\"", "\"yes\"") }),
+        // Events that are owed go out as they are; none are owed from then on.
+        Row("geofence_events", .nothing, "true", "false", in: [beekon, template, owntracks, mqtt]),
         Row("allow_insecure_http", .nothing, "false", "true"),
         Row(
             "proxy", .nothing, "\"http://127.0.0.1:3128\"", "\"http://127.0.0.1:3129\"",

@@ -58,28 +58,28 @@ struct FenceKeeperTests {
 
     @Test("what is added and removed is durable when the call returns")
     func durable() throws {
-        try keeper.add([fence("a"), fence("b")], now: instant(0))
+        try keeper.add([fence("a"), fence("b")], now: instant(0), recording: unheard)
         #expect(resumed() == ["a": nil, "b": nil])
-        #expect(try keeper.remove(["a", "x"], now: instant(0)) == 1)
-        #expect(try keeper.remove(["x"], now: instant(0)) == 0)
+        #expect(try keeper.remove(["a", "x"], now: instant(0), recording: unheard) == 1)
+        #expect(try keeper.remove(["x"], now: instant(0), recording: unheard) == 0)
         #expect(resumed() == ["b": nil])
     }
 
     @Test("too many, or what cannot be written, changes nothing")
     func refused() throws {
-        try keeper.add([fence("a")], now: instant(0))
+        try keeper.add([fence("a")], now: instant(0), recording: unheard)
         let many = try (0..<Geofences.limit).map { try fence("\($0)") }
-        #expect(throws: Failure.self) { try keeper.add(many, now: instant(0)) }
+        #expect(throws: Failure.self) { try keeper.add(many, now: instant(0), recording: unheard) }
         let path = workshop.filesApart + "/" + SmallFiles.Name.geofences
         #expect(unlink(path) == 0 && mkdir(path, 0o700) == 0)
-        #expect(throws: Failure.self) { try keeper.add([fence("b")], now: instant(0)) }
-        #expect(throws: Failure.self) { try keeper.remove(["a"], now: instant(0)) }
+        #expect(throws: Failure.self) { try keeper.add([fence("b")], now: instant(0), recording: unheard) }
+        #expect(throws: Failure.self) { try keeper.remove(["a"], now: instant(0), recording: unheard) }
         #expect(keeper.geofences.items.map(\.fence.id) == ["a"])
     }
 
     @Test("states are known after a restart: from the database, or from the file beside it")
     func states() throws {
-        try keeper.add([fence("a"), fence("b", radius: 200)], now: instant(0))
+        try keeper.add([fence("a"), fence("b", radius: 200)], now: instant(0), recording: unheard)
         try enter()
         flush(0)
         #expect(keptInside == keeper.geofences.insideKeys && keptInside.count == 2)
@@ -95,7 +95,7 @@ struct FenceKeeperTests {
 
     @Test("the file does not run ahead of events that wait for the disk")
     func waiting() throws {
-        try keeper.add([fence("a")], now: instant(0))
+        try keeper.add([fence("a")], now: instant(0), recording: unheard)
         try workshop.breakStorage()
         try enter()
         flush(0)
@@ -109,7 +109,7 @@ struct FenceKeeperTests {
 
     @Test("a new database is told all states, and the files are written again")
     func newDatabase() throws {
-        try keeper.add([fence("a")], now: instant(0))
+        try keeper.add([fence("a")], now: instant(0), recording: unheard)
         try enter()
         flush(0)
         try hub.store.forget(geofences: [1])
@@ -123,15 +123,37 @@ struct FenceKeeperTests {
         #expect(keptInside == [1] && resumed() == ["a": true])
     }
 
-    @Test("the state of a fence that is gone is forgotten, also when storage fails meanwhile")
-    func forgotten() throws {
-        try keeper.add([fence("a"), fence("b")], now: instant(0))
+    /// Nobody asks for exits here.
+    private func unheard(_ left: [Geofences.Item], _ gone: [Int64]) {}
+
+    @Test("exits from what is left are recorded first, and a failure changes nothing")
+    func exits() throws {
+        try keeper.add(
+            [fence("a"), fence("b", radius: 200), fence("far")], now: instant(0), recording: unheard)
         try enter()
         flush(0)
-        _ = try keeper.remove(["a"], now: instant(0))
+        let inside = keeper.geofences.items.filter { $0.isInside == true }.map(\.fence.id)
+        var asked: [(left: [String], gone: [Int64])] = []
+        let before = keeper.geofences.items
+        #expect(throws: Failure.self) {
+            try keeper.remove(["a", "b", "far"], now: instant(1)) { (left, gone) throws(Failure) in
+                asked.append((left.map(\.fence.id), gone))
+                throw Failure(reason: "the disk is full")
+            }
+        }
+        #expect(keeper.geofences.items == before && asked.map(\.left) == [inside])
+        #expect(Set(asked[0].gone) == keeper.geofences.insideKeys)
+    }
+
+    @Test("the state of a fence that is gone is forgotten, also when storage fails meanwhile")
+    func forgotten() throws {
+        try keeper.add([fence("a"), fence("b")], now: instant(0), recording: unheard)
+        try enter()
+        flush(0)
+        _ = try keeper.remove(["a"], now: instant(0), recording: unheard)
         #expect(try hub.store.geofenceStates()?.mapValues(\.isInside) == [2: true])
         try workshop.breakStorage()
-        _ = try keeper.remove(["b"], now: instant(1))
+        _ = try keeper.remove(["b"], now: instant(1), recording: unheard)
         #expect(recorder.error != nil)
         try workshop.mendStorage()
         flush(2)

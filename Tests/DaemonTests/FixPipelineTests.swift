@@ -54,9 +54,77 @@ struct FixPipelineTests {
             #expect(timing == FixPipeline.Timing(fix: nil, fault: nil))
         }
         let third = try fix(2)
-        #expect(pipeline.settle(third, systemClock: unknown, now: instant(2)).fix == third)
+        let timing = pipeline.settle(third, systemClock: unknown, now: instant(2))
+        let earlier = try (0..<2).map {
+            ReceiverTime.Arrival(fix: try fix(Double($0)), now: instant(Double($0)))
+        }
+        #expect(timing == FixPipeline.Timing(earlier: earlier, fix: third))
+        #expect(pipeline.unsettled == 0)
         pipeline.unsettle()
         #expect(pipeline.settle(try fix(3), systemClock: unknown, now: instant(3)).fix == nil)
+        pipeline.unsettle()
+        #expect(pipeline.unsettled == 1)
+    }
+
+    /// The seconds of the fixes that are used, when one a second comes with these.
+    private mutating func used(_ seconds: [Double], from now: Double = 0) throws -> [Double] {
+        try seconds.enumerated().flatMap { index, second in
+            let timing = pipeline.settle(
+                try fix(second), systemClock: unknown, now: instant(now + Double(index)))
+            return (timing.earlier.map(\.fix) + [timing.fix].compactMap(\.self)).map {
+                $0.time.seconds(since: start)
+            }
+        }
+    }
+
+    @Test("what is told again is counted; a new run opens the gate")
+    mutating func runs() throws {
+        pipeline.beginSession()
+        #expect(try used([0, 1, 2, 1, 2, 3, 2]) == [0, 1, 2, 3])
+        #expect(pipeline.time.repetitions == 3 && pipeline.time.run == 0)
+        #expect(decide(try fix(3), in: session).location?.run == 0)
+        #expect(try used([-100, -99, -98], from: 7) == [-100, -99, -98])
+        let first = decide(try fix(-100), in: session).location
+        #expect(first?.run == 1)
+        #expect(decide(try fix(-99), in: session).location == nil)
+    }
+
+    @Test("a session goes on after its last instant; another one compares with nothing")
+    mutating func sessions() throws {
+        pipeline.beginSession()
+        let reference = Gate.Reference(
+            time: start.advanced(bySeconds: 50), coordinate: try fix(0).coordinate, bearing: nil)
+        // Its fixes are kept when the store says how far the session had come.
+        #expect(try used([48, 49]) == [])
+        #expect(pipeline.resume(SessionTail(reference: reference, odometer: 0), waiting: 0) == 0)
+        #expect(try used([50, 51, 52, 53], from: 2) == [51, 52, 53])
+        #expect(pipeline.time.repetitions == 3 && pipeline.unsettled == 0)
+        pipeline.beginSession()
+        #expect(try used([30, 31], from: 6) == [30, 31])
+        pipeline.release()
+        #expect(try used([10, 11, 12], from: 8) == [10, 11, 12])
+    }
+
+    @Test("who waits for a location gets the latest fix, not one that was kept until the time had settled")
+    mutating func latestAnswers() throws {
+        #expect(pipeline.locate(.init(id: 7, timeout: 5), obstacle: nil, now: instant(0)) == .waiting)
+        let context = FixPipeline.Context(session: session)
+        let kept = pipeline.decide(
+            try fix(0), in: context, fences: &fences, isLatest: false, now: instant(0))
+        #expect(kept.answers.isEmpty && kept.location != nil)
+        let latest = pipeline.decide(try fix(2), in: context, fences: &fences, now: instant(2))
+        #expect(latest.answers.map(\.location.fix.time) == [start.advanced(bySeconds: 2)])
+    }
+
+    @Test("positions that the user deletes do not come back when the time settles")
+    mutating func forgottenWhileKept() throws {
+        #expect(try used([0, 1]) == [])
+        pipeline.forgetLatestFix(upTo: start)
+        #expect(try used([2], from: 2) == [1, 2])
+        pipeline.unsettle()
+        #expect(try used([3, 4], from: 3) == [])
+        pipeline.forgetLatestFix(upTo: nil)
+        #expect(try used([5], from: 5) == [5])
     }
 
     @Test(

@@ -29,6 +29,19 @@ struct RecorderTests {
         #expect(try workshop.stored().count == 3)
     }
 
+    @Test("what the store refuses, because its session has come further, is counted and not published")
+    mutating func repetitions() throws {
+        for (second, stored) in [(10.0, 1), (9, 0), (11, 1)] {
+            var new = try workshop.location(second)
+            new.run = 0
+            recorder.add(new)
+            #expect(recorder.flush(now: instant(0)) { instant(0) }.stored.count == stored)
+            #expect(recorder.waiting == 0)
+        }
+        #expect(recorder.stored == 2 && recorder.repeated == 1 && recorder.refused == 0)
+        #expect(recorder.latest?.fix.time == start.advanced(bySeconds: 11))
+    }
+
     @Test("nothing to write is nothing to publish")
     mutating func empty() {
         let result = recorder.flush(now: instant(0)) { instant(0) }

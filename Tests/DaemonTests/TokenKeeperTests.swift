@@ -89,11 +89,10 @@ struct TokenKeeperTests {
     func unreachable(isIdle: Bool) throws {
         let sync = sync(access: nil, refreshURL: "http://127.0.0.1:1/token")
         keeper.configure(sync, now: now)
-        guard var client = HTTPClient() else { throw SetUpFailed(operation: "libcurl", code: 0) }
         #expect(keeper.check(isForced: false, now: now) == .due(hasToken: false))
         let factory = RequestFactory(sync, version: "1")
         guard
-            case .resting(_, isNetwork: true) = keeper.exchange(with: factory, over: &client, isIdle: isIdle)
+            case .resting(_, isNetwork: true) = keeper.exchange(with: factory, isIdle: isIdle)
         else {
             Issue.record("the exchange has not failed for the network")
             return

@@ -80,7 +80,7 @@ struct UploadReportTests {
         try self.answer(OwnTracksMQTT.judge(answer, acceptsUnsubscribed: false))
     }
 
-    private func answer(_ judgement: Judgement) throws {
+    private func answer(_ judgement: Judgement, at second: Double = 0) throws {
         let workshop = try Workshop()
         let recorder = Recorder(store: workshop.hub.store)
         recorder.add(try workshop.location(0))
@@ -91,7 +91,36 @@ struct UploadReportTests {
         let batch = try #require(
             try workshop.hub.store.freeze(draft, id: ids.next(at: start), StoredRequest(body: [1, 2, 3])))
         rig.report.answered(judgement, now: instant(0))
-        rig.report.recorded(judgement, of: batch)
+        rig.report.recorded(judgement, of: batch, now: instant(second))
+    }
+
+    @Test("an acceptance without a word is warned of once, one of fewer rows than were sent once an hour")
+    func acceptances() throws {
+        var silent = Judgement(status: 200)
+        try answer(silent)
+        silent.isSilent = true
+        for count in [1, 0, 0] {
+            try answer(silent)
+            let lines = rig.lines()
+            #expect(lines.count == count && lines.allSatisfy { $0.contains("sync.accept_member") })
+        }
+        var short = Judgement(status: 200)
+        for (second, saved, count) in [
+            (0.0, 1, 0), (1, 2, 0), (2, 0, 1), (3, 0, 0), (3601, 0, 0), (3602, 0, 1),
+        ] {
+            short.saved = saved
+            try answer(short, at: second)
+            let lines = rig.lines()
+            #expect(
+                lines.count == count && lines.allSatisfy { $0.contains("saved 0 of 1 locations") },
+                "\(second)")
+        }
+        var refused = Judgement(status: 200, doubt: .refused)
+        (refused.saved, refused.isSilent) = (0, true)
+        rig.report.hasWarnedOfSilence = false
+        try answer(refused, at: 9999)
+        #expect(rig.lines().isEmpty)
+        #expect(rig.report.snapshot.lastError?.contains("without saying that the batch was taken") == true)
     }
 
     @Test("a fault is logged when it begins, when it changes, and once an hour")

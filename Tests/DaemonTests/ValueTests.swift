@@ -152,8 +152,10 @@ struct ValueTests {
             (.failed(.permanent), true, "permanent"), (.failed(.rejected), true, "rejected"),
         ]
         for (outcome, hadWork, word) in outcomes {
-            #expect(SyncResult.Outcome(outcome, hadWork: hadWork).rawValue == word)
+            #expect(SyncResult.Outcome(outcome, hadWork: hadWork, hasRefused: false).rawValue == word)
         }
+        #expect(SyncResult.Outcome(.drained, hadWork: true, hasRefused: true) == .rejected)
+        #expect(SyncResult.Outcome(.failed(.auth), hadWork: true, hasRefused: true) == .auth)
         #expect(SyncResult.Outcome.disabled.rawValue == "disabled")
     }
 

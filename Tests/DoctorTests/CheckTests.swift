@@ -73,6 +73,40 @@ struct CheckTests {
         }
     }
 
+    @Test("who may read a configuration is not told that a right is missing, but what is wrong with it")
+    func unasked() throws {
+        var facts = Samples.good
+        facts.backend?.answer = nil
+        facts.status?.sync.lastHttpStatus = nil
+        for (file, words) in [
+            (Facts.File.broken(["beekond.toml:3: x"]), "the configuration has a mistake"),
+            (.elsewhere, "the configuration is elsewhere"), (.unreadable, "no permission"),
+        ] {
+            facts.file = file
+            let finding = try #require(Report(facts).findings.first { $0.check == "endpoint" })
+            #expect(finding.result == .skipped)
+            #expect(finding.text.contains(words), "\(finding)")
+            #expect(finding.remedy?.contains("sudo") != true || file == .unreadable)
+        }
+    }
+
+    @Test("dead letters of a further destination are found, too")
+    func deadLetters() throws {
+        var facts = Samples.good
+        var backend = BackendFacts()
+        (backend.host, backend.answer) = ("home.example", .status(200))
+        facts.others = [.init("home", backend)]
+        var home = Wire.Destination(
+            name: "home", orphaned: false, dropped: 0, sync: Samples.status.sync, auth: Samples.status.auth)
+        home.sync.rejected = 3
+        home.sync.rejection = .init(rejectedAt: "2026-06-15T12:00:00.000Z", httpStatus: 400, reason: "why")
+        facts.status?.destinations = [home]
+        let finding = try #require(Report(facts).findings.last)
+        #expect(finding.result == .failed)
+        #expect(finding.text.contains("400: why"))
+        #expect(finding.remedy?.contains("--destination home") == true)
+    }
+
     @Test("each further destination has a line, and an orphan is named")
     func destinations() {
         var facts = Samples.good
@@ -190,6 +224,19 @@ struct CheckTests {
         #expect(last()?.remedy?.contains("[destination.home]") == true)
         facts.others[0].backend.answer = .refused(200)
         #expect(last()?.result == .failed)
+        for answer in [.phpError(200), .unread(200)] as [BackendFacts.Answer] {
+            facts.others[0].backend.answer = answer
+            #expect(last()?.result == .failed)
+        }
+        // Nothing is wrong, and something is to be known.
+        facts.others[0].backend.answer = .silent(200)
+        #expect(last()?.result == .skipped && last()?.remedy?.contains("accept_member") == true)
+        facts.others[0].backend.answer = .status(200)
+        #expect(last()?.result == .ok)
+        facts.others[0].backend.hasOldUniqueID = true
+        #expect(last()?.result == .skipped)
+        #expect(last()?.remedy?.contains("destination.home.unique_id = \"device\"") == true)
+        facts.others[0].backend.hasOldUniqueID = false
         // What accepts real batches may refuse an empty one.
         facts.others[0].backend.answer = .status(422)
         #expect(last()?.result == .failed)

@@ -22,6 +22,42 @@ struct ReportTests {
                 == "(set), (set); no linux https://h.example/api/webhook/(set)")
     }
 
+    @Test(
+        "every part of a path that is no word of the examples is masked, however short it is",
+        arguments: [
+            ("https://h.example/in/s3cr3t/", "https://h.example/(set)/(set)/"),
+            ("https://h.example/api/v1/locations", "https://h.example/api/v1/locations"),
+            ("at https://h.example:8/a/b1?x#y, or", "at https://h.example:8/(set)/(set)?x#y, or"),
+            ("(https://h.example/key)", "(https://h.example/(set)"),
+            ("404 at /in/s3cr3t/log", "404 at /(set)/(set)/log"),
+            ("key s3cr3t, a word in", "key (set), a word in"),
+            ("https://h.example", "https://h.example"), ("/var/lib/beekond", "/var/lib/beekond"),
+        ])
+    func paths(text: String, shown: String) {
+        let scrubber = Scrubber(nil, listing: [("sync.url", .string("https://h.example/in/s3cr3t/"))])
+        #expect(scrubber.scrubbed(text) == shown)
+    }
+
+    @Test("the words are those of the examples")
+    func words() throws {
+        let folder = try #require(#filePath.firstRange(of: "/Tests/")).lowerBound
+        let root = String(#filePath[..<folder])
+        var parts: Set<String> = []
+        for name in [
+            "dawarich", "geopulse", "home-assistant-owntracks", "home-assistant-traccar", "mosquitto",
+            "owntracks-recorder", "phonetrack", "traccar", "vehicle",
+        ] {
+            let text = try #require(Host.text("\(root)/etc/examples/\(name).toml"))
+            for piece in text.split(whereSeparator: { $0.isWhitespace || "\"'`,;".contains($0) }) {
+                parts.formUnion(Settings.pathParts(of: String(piece)))
+            }
+        }
+        // These stand for keys and names of the operator's.
+        let own: Set<String> = ["0123456789abcdef", "van1", "…"]
+        #expect(parts.subtracting(own).isSubset(of: Scrubber.words), "\(parts.subtracting(Scrubber.words))")
+        #expect(own.isDisjoint(with: Scrubber.words))
+    }
+
     @Test("names of checks never touch what is said of them")
     func columns() {
         var facts = Samples.good

@@ -185,6 +185,28 @@ enum Cases {
             $0.backend?.answer = .status(422)
             $0.status?.sync.lastSuccess = "2026-06-15T12:00:00.000Z"
         },
+        // Another server's success says nothing of this one.
+        Case("endpoint", .failed, "or only empty ones") {
+            $0.backend?.answer = .status(422)
+            $0.status?.sync.lastSuccess = "2026-06-15T12:00:00.000Z"
+            $0.status?.sync.lastSuccessElsewhere = true
+        },
+        Case("endpoint", .failed, "answers 404 to an empty batch: no such tenant") {
+            $0.backend?.answer = .status(404)
+            $0.backend?.reason = "no such tenant"
+        },
+        Case(
+            "dead letters", .failed,
+            "7 rejected locations are kept, the newest from 1 h 00 min ago (422: no plate)"
+        ) {
+            $0.status?.sync.rejected = 7
+            $0.status?.sync.rejection = .init(
+                rejectedAt: "2026-06-15T11:34:10.000Z", httpStatus: 422, reason: "no plate")
+        },
+        Case("dead letters", .ok, "7 rejected locations are kept, the newest from 2 d 0 h ago (no answer)") {
+            $0.status?.sync.rejected = 7
+            $0.status?.sync.rejection = .init(rejectedAt: "2026-06-13T12:34:10.000Z", httpStatus: 0)
+        },
         Case("endpoint", .failed, "[sync.headers]") { $0.backend?.answer = .status(401) },
         Case("endpoint", .failed, "[sync.headers]") { $0.backend?.answer = .status(403) },
         Case("endpoint", .skipped, "without a token") {
@@ -194,6 +216,11 @@ enum Cases {
         Case("endpoint", .failed, "correct sync.url") { $0.backend?.answer = .status(404) },
         Case("endpoint", .failed, "captive portal") { $0.backend?.answer = .page(200) },
         Case("endpoint", .failed, "sync.require_ack") { $0.backend?.answer = .noAck(200) },
+        Case("endpoint", .failed, "display_errors") { $0.backend?.answer = .phpError(200) },
+        Case("endpoint", .failed, "sync.accept_member") { $0.backend?.answer = .refused(200) },
+        Case("endpoint", .failed, "sync.accept_member") { $0.backend?.answer = .unread(200) },
+        Case("endpoint", .skipped, "accept_member = \"result\"") { $0.backend?.answer = .silent(200) },
+        Case("unique_id", .skipped, "sync.unique_id = \"device\"") { $0.backend?.hasOldUniqueID = true },
         Case("endpoint", .failed, "redirects") { $0.backend?.answer = .status(301) },
         Case("endpoint", .failed, "tries again by itself") { $0.backend?.answer = .status(503) },
         Case("endpoint", .failed, "will not change") { $0.backend?.answer = .status(413) },

@@ -79,8 +79,8 @@ struct Listener: ~Copyable {
         return try hear(tpvLine(seconds, device: device, mode: mode))
     }
 
-    func health(isSettled: Bool = true) -> SourceHealth {
-        source.health(now: boot(now), isSettled: isSettled)
+    func health(isSettled: Bool = true, repeatsSince: BootInstant? = nil) -> SourceHealth {
+        source.health(now: boot(now), isSettled: isSettled, repeatsSince: repeatsSince)
     }
 }
 

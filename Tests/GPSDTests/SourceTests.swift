@@ -36,6 +36,8 @@ func lifeOfASource() throws {
     #expect(try listener.tpv(3, at: 3).fixTimes == [3])
     #expect(listener.health(isSettled: false) == .unsettled)
     #expect(listener.health(isSettled: true) == .ok)
+    #expect(listener.health(repeatsSince: boot(-6.9)) == .ok)
+    #expect(listener.health(repeatsSince: boot(-7)) == .stale, "for 10 s it has told nothing new")
     #expect(listener.source.facts.device == "/dev/gps0")
     #expect(listener.source.facts.mode == 3)
     #expect(listener.source.facts.fixes == 2)

@@ -16,7 +16,7 @@ from support.waiting import wait_for
 STATE = "/var/lib/beekond"
 LONG = 90.0
 # Every fix is stored.
-EVERY_FIX = {"interval_seconds": 0, "distance_meters": 0, "stationary_mode": "keep_tracking"}
+EVERY_FIX = {"interval_seconds": 0, "distance_meters": 0.01, "stationary_mode": "keep_tracking"}
 
 
 def need_machines():

@@ -3,6 +3,7 @@ import Foundation
 import SQLite
 import Support
 import Testing
+import Tracking
 
 @testable import Storage
 
@@ -44,7 +45,7 @@ struct DamagedPagesTests {
         for _ in 0..<2 { try workshop.reject(.fleet, limit: 30) }
         _ = try workshop.store.acknowledge(try #require(try workshop.freezeNext(for: .main, limit: 40)))
         var batches: [DestinationName: FrozenBatch] = [:]
-        for name in names { batches[name] = try #require(try workshop.freezeNext(for: name, limit: 100)) }
+        for name in names { batches[name] = try workshop.freezeNext(for: name, limit: 100) }
         let ids = try Dictionary(
             uniqueKeysWithValues: ["locations", "events", "rejected", "rejected_events"].map {
                 ($0, try Self.ids($0, workshop))

@@ -1,4 +1,5 @@
 import Base
+import Support
 import Testing
 
 @testable import Storage
@@ -34,6 +35,40 @@ struct DestinationTests {
         #expect(try Set(workshop.drain(.fleet)) == Set(ids + [event]))
         #expect(try workshop.seconds == [] && workshop.events() == [])
         try reopen()
+    }
+
+    /// How many locations there are up to a time, and how many of them nobody has.
+    private func count(to seconds: Double? = nil) throws -> [Int] {
+        let history = try History(directory: workshop.directory.path)
+        var cursor = History.CountCursor(to: seconds.map { time($0) })
+        var found = [0, 0]
+        while !cursor.isAtEnd {
+            let (all, unsent) = try history.count(&cursor)
+            found = [found[0] + all, found[1] + unsent]
+        }
+        return found
+    }
+
+    @Test("what nobody has received is counted: not what one of them has, nor what is kept")
+    func unsent() throws {
+        #expect(try count() == [0, 0])
+        _ = try workshop.insert(1...6)
+        #expect(try count() == [6, 6])
+        #expect(try count(to: 4) == [4, 4])
+        let batch = try #require(try workshop.freezeNext(for: .fleet, limit: 4))
+        _ = try workshop.store.acknowledge(batch)
+        #expect(try count() == [6, 2])
+        #expect(try count(to: 4) == [4, 0])
+        // Another that was never owed them has not received them, either.
+        try workshop.configure(.main, .fleet, .home)
+        _ = try workshop.insert(7...7)
+        #expect(try count() == [7, 3])
+        let kept = try Workshop(StoreOptions(keepsUploaded: true))
+        _ = try kept.insert(1...3)
+        _ = try kept.store.acknowledge(try kept.freeze(limit: 2))
+        var cursor = History.CountCursor(to: nil)
+        let (all, unsent) = try History(directory: kept.directory.path).count(&cursor)
+        #expect((all, unsent) == (3, 1) && cursor.isAtEnd)
     }
 
     @Test("a new one is owed what is stored from then on")

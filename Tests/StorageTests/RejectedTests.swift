@@ -47,6 +47,25 @@ import Testing
         #expect(Set(found.map(\.rejectedAt)) == [time(50), time(60)])
     }
 
+    @Test("each has the reason that it was refused for, until it is put back")
+    func reasons() throws {
+        _ = try workshop.insert(1...4)
+        #expect(try workshop.store.newestRefusal(by: .main) == nil)
+        for (second, reason) in [(60.0, "no plate" as String?), (70, nil)] {
+            _ = try workshop.store.reject(
+                try workshop.freeze(limit: 2), status: 422, reason: reason, at: time(second))
+        }
+        #expect(try rejected().map(\.reason) == ["no plate", "no plate", nil, nil])
+        #expect(try workshop.store.newestRefusal(by: .main) == Refusal(status: 422, time: time(70)))
+        try workshop.reopen()
+        #expect(try rejected().map(\.reason) == ["no plate", "no plate", nil, nil])
+        #expect(try work(.requeue) == 4)
+        #expect(try workshop.store.newestRefusal(by: .main) == nil)
+        _ = try workshop.store.reject(
+            try workshop.freeze(limit: 4), status: 400, reason: "closed", at: time(80), isBlamed: true)
+        #expect(try rejected().map(\.reason) == ["closed", "closed", "closed", "closed"])
+    }
+
     @Test("re-queued, they are pending under their own ids, with their extras, and the oldest go first")
     func requeue() throws {
         let first = try workshop.insert(1...3, extras: #"{"driver":"7"}"#)

@@ -68,6 +68,7 @@ func admissionAgainstReference(number: UInt64) throws {
     var wanderer = Wanderer(random: SeededGenerator(seed: seed &* 31))
     var kept = (memory: Admission.Memory(), last: Gate.Reference?.none)
     var states: Set<MotionState> = []
+    var (newest, isNewRun) = (Timestamp(milliseconds: .min), false)
     for step in 0..<1500 {
         if Int.random(in: 0..<300, using: &random) == 0 {
             thresholds = randomThresholds(&random)
@@ -77,8 +78,16 @@ func admissionAgainstReference(number: UInt64) throws {
             admission = Admission(
                 thresholds: thresholds, last: kept.last, memory: kept.memory, odometer: admission.odometer)
             reference.restart()
+            // It is found out again from what is stored.
+            if isNewRun { admission.beginRun() }
         }
         let fix = wanderer.next()
+        if fix.time < newest {
+            admission.beginRun()
+            reference.beginRun()
+            isNewRun = true
+        }
+        newest = fix.time
         let crosses = Int.random(in: 0..<50, using: &random) == 0
         let observed = admission.observe(fix)
         let verdict = admission.decide(observed, crosses: crosses)
@@ -92,6 +101,7 @@ func admissionAgainstReference(number: UInt64) throws {
         }
         states.insert(motion)
         guard case .admit = verdict else { continue }
+        isNewRun = false
         kept = (
             admission.memory,
             Gate.Reference(time: fix.time, coordinate: fix.coordinate, bearing: fix.bearing)

@@ -22,6 +22,8 @@ struct AdmissionReference {
     /// The first fix since the daemon started.
     private var knownFrom = 0
     private var admitted: (fix: Fix, motion: MotionState, spot: Coordinate?)?
+    /// Nothing has been admitted since time was put back.
+    private var isNewRun = false
 
     init(_ thresholds: Admission.Thresholds) {
         self.thresholds = thresholds
@@ -33,6 +35,8 @@ struct AdmissionReference {
         spot = admitted?.spot
         (standingFrom, movingFrom, knownFrom) = (seen.count, seen.count, seen.count)
     }
+
+    mutating func beginRun() { (isNewRun, checkInFrom) = (true, nil) }
 
     mutating func process(_ fix: Fix, crosses: Bool) -> (Gate.Verdict, MotionState, Quality?) {
         let quality = quality(fix)
@@ -47,6 +51,7 @@ struct AdmissionReference {
             }
             if hasParked || trigger == .checkIn { checkInFrom = fix.time }
             admitted = (fix, motion, spot)
+            isNewRun = false
         }
         return (verdict, motion, quality)
     }
@@ -59,12 +64,11 @@ struct AdmissionReference {
             if case .nothing = thresholds.whileStationary { return .drop(.paused) }
             if case .checkIns(let every) = thresholds.whileStationary {
                 guard let checkInFrom else { return .admit(.checkIn) }
-                let waited = fix.time.seconds(since: checkInFrom)
-                return waited < 0 || waited >= every ? .admit(.checkIn) : .drop(.paused)
+                return fix.time.seconds(since: checkInFrom) >= every ? .admit(.checkIn) : .drop(.paused)
             }
         }
+        if isNewRun { return .admit(.interval) }
         let elapsed = fix.time.seconds(since: admitted.fix.time)
-        if elapsed < 0 { return .admit(.interval) }
         let (interval, distance) = (thresholds.gate.interval, thresholds.gate.distance)
         if interval > 0, elapsed < interval - 0.05 { return .drop(.tooSoon) }
         let way = admitted.fix.coordinate.distance(to: fix.coordinate)

@@ -31,13 +31,24 @@ func firstFixPasses() {
         (after: 29.951, north: 101.0, expected: .admit(.interval)),
         (after: 29.95, north: 101.0, expected: .admit(.interval)),
         (after: 29.949, north: 101.0, expected: .drop(.tooSoon)),
-        // Time that runs backwards re-arms the gate at its current position.
-        (after: -0.001, north: 0.0, expected: .admit(.interval)),
-        (after: -1e9, north: 0.0, expected: .admit(.interval)),
+        // Within a run of instants nothing is earlier; if something were, it would have to wait.
+        (after: -0.001, north: 500.0, expected: .drop(.tooSoon)),
         (after: 0.0, north: 500.0, expected: .drop(.tooSoon)),
     ] as [(after: Double, north: Double, expected: Gate.Verdict)])
 func gateNeedsBoth(after: Double, north: Double, expected: Gate.Verdict) {
     #expect(gate(thresholds).decide(fix(at: after, north: north)) == expected)
+}
+
+@Test(
+    "the first fix of a new run of instants passes, and the next is compared with it", arguments: [-1e9, 0.5])
+func gateOpensAtANewRun(after: Double) {
+    var gate = gate(thresholds)
+    gate.rearm()
+    let first = fix(at: after)
+    #expect(gate.decide(first) == .admit(.interval))
+    #expect(gate.decide(first) == .admit(.interval), "nothing is recorded yet")
+    gate.admitted(first)
+    #expect(gate.decide(fix(at: after + 1, north: 500)) == .drop(.tooSoon))
 }
 
 @Test(
@@ -124,7 +135,11 @@ func gateAgainstNaive(seed: UInt64) throws {
     var (time, north, east) = (0.0, 0.0, 0.0)
     for step in 0..<1000 {
         time += Double(Int.random(in: 0...20, using: &random)) / 10
-        if Int.random(in: 0..<100, using: &random) == 0 { time -= 5 }
+        if Int.random(in: 0..<100, using: &random) == 0 {
+            time -= 5
+            gate.rearm()
+            last = nil
+        }
         north += Double.random(in: -15...20, using: &random)
         east += Double.random(in: -15...20, using: &random)
         let next = fix(

@@ -217,6 +217,31 @@ func replacedFences() throws {
     #expect(Geofences(items, nextKey: fences.nextKey).items == items)
 }
 
+@Test("what a change leaves is told: what is removed, has another shape, or reports no exits any more")
+func leftFences() throws {
+    var fences = Geofences()
+    _ = fences.add([
+        try geofence("a"), try geofence("b"), try geofence("c"), try geofence("d"),
+        try geofence("quiet", notifiesOnExit: false), try geofence("far", north: 90_000),
+    ])
+    #expect(fences.left(by: Geofences()).isEmpty, "nothing is known yet")
+    _ = fences.take(stay(0...1, 0))
+    var changed = fences
+    _ = changed.remove(["a", "quiet", "far"])
+    _ = changed.add([
+        try geofence("b", radius: 101), try geofence("c", notifiesOnExit: false), try geofence("d"),
+    ])
+    let left = fences.left(by: changed)
+    #expect(left.map(\.fence.id) == ["a", "b", "c"])
+    #expect(fences.left(by: fences).isEmpty)
+    #expect(fences.earliest(of: left.map(\.key)) != nil)
+    fences.forgetStates(of: [1, 2])
+    #expect(fences.items.filter { $0.isInside == true }.map(\.fence.id) == ["c", "d", "quiet"])
+    #expect(fences.items.first?.isInside == nil && fences.entered[1] == nil)
+    // It is entered anew.
+    #expect(fences.take(stay(2...4, 0)).count == 2)
+}
+
 @Test("fences are removed by id, unknown ids are ignored, and the others are unaffected")
 func removedFences() throws {
     var fences = Geofences()

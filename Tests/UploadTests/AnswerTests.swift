@@ -17,6 +17,8 @@ struct AnswerTests {
             ("HTTP/1.1 299 \r\nContent-Length: 0\r\n\r\n", 299),
             ("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", 503),
             ("HTTP/1.1 200 OK\nContent-Length: 2\n\nok", 200),
+            (ok + "Content-Length: 2\r\nContent-Length: 2\r\n\r\nok", 200),
+            (ok + "Content-Length: 2, 2\r\n\r\nok", 200),
             ("HTTP/1.1 200 \u{FFFD}\u{1}\r\nX-Odd: \u{80}é\r\nContent-Length: 0\r\n\r\n", 200),
         ])
     func complete(answer: String, status: Int) throws {
@@ -40,6 +42,10 @@ struct AnswerTests {
             "", "HTTP/1.1 200", ok, ok + "Content-Length: 0\r\n", ok + "Content-Length: 10\r\n\r\nhello",
             ok + "Transfer-Encoding: chunked\r\n\r\n", ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhel",
             ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", "HTTP/1.1 100 Continue\r\n\r\n",
+            ok + "Content-Length: 99999999999999999999\r\n\r\nok",
+            ok + "Content-Length: 9223372036854775808\r\n\r\n",
+            ok + "Content-Length: 2\r\nContent-Length: 3\r\n\r\nok", ok + "Content-Length: 2, 3\r\n\r\nok",
+            ok + "Content-Length: \r\n\r\nok", ok + "Content-Length: 0x2\r\n\r\nok",
             ok + "Content-Length: 70000\r\n\r\n" + String(repeating: "x", count: 65_536),
         ])
     func broken(answer: String) throws {

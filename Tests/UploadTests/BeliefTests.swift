@@ -6,50 +6,7 @@ import Testing
 
 @Suite("which 2xx is believed")
 struct BeliefTests {
-    private static let mark = "\u{FEFF}"
     private static let id = "0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e1f"
-
-    @Test(
-        "a page is told by its first bytes, in whatever pieces they come",
-        arguments: [
-            "<!doctype html>", "<!DOCTYPE HTML PUBLIC", "<html>", "<HTML lang=de>",
-            " \t\r\n\u{0C}<!DocType \n HTML>",
-            mark + "<html", mark + "\n <!doctype html>", "\n" + mark + "<html>", blanks + "<html",
-        ])
-    func pages(text: String) { check(text, isPage: true) }
-
-    @Test(
-        "anything else is none",
-        arguments: [
-            "", "ok", "{}", "<htm", "<!doctype", "<!doctype xml>", "<?xml version=\"1.0\"?><ok/>", "x<html>",
-            "\"<html>\"", "< html>", mark, "\u{FFFE}<html>",
-        ])
-    func others(text: String) { check(text, isPage: false) }
-
-    @Test("half of a byte order mark is none")
-    func brokenMark() {
-        for half in [[0xEF, 0x20], [0xEF, 0xBB, 0x20], [0xEF, 0xBB]] as [[UInt8]] {
-            var body = AnswerBody()
-            body.append(half + Array("<html>".utf8))
-            // Without the space it may be one that was cut off.
-            #expect(body.isPage == !half.contains(0x20))
-        }
-    }
-
-    private static let blanks = String(repeating: " ", count: 60_000)
-
-    private func check(_ text: String, isPage: Bool) {
-        let bytes = Array(text.utf8)
-        for cut in Set([0, 1, 2, 3, 5, 11, bytes.count / 2, bytes.count]).filter({ $0 <= bytes.count }) {
-            var body = AnswerBody()
-            body.append(bytes[..<cut])
-            body.append(bytes[cut...])
-            #expect(body.isPage == isPage, "cut at \(cut)")
-        }
-        var body = AnswerBody()
-        for byte in bytes { body.append(CollectionOfOne(byte)) }
-        #expect(body.isPage == isPage)
-    }
 
     private func post(
         _ head: String, _ body: String, status: Int = 200, acknowledging id: String? = nil
@@ -61,9 +18,12 @@ struct BeliefTests {
     }
 
     @Test(
-        "the type decides only what nobody can read",
+        "what the type has to do with it",
         arguments: [
-            ("Content-Type: text/html\r\n", "stored", nil), ("", "<html>", .page),
+            ("Content-Type: text/html\r\n", "stored", nil), ("", "<html>", .page), ("", "<p>", nil),
+            ("Content-Type: text/html\r\n", "<p>", .page),
+            ("Content-Type: text/html\r\nContent-Type: text/plain\r\n", "<p>", .page),
+            ("Content-Type: text/html\r\n", "<br />\n<b>Fatal error</b>", .phpError),
             ("Content-Type: application/json\r\n", "<!doctype html>", .page),
             ("Content-Type: text/html; charset=utf-8\r\nContent-Encoding: gzip\r\n", "\u{1F}x", .page),
             ("content-encoding: br\r\ncontent-type: Text/HTML\r\n", "x", .page),
@@ -122,7 +82,8 @@ struct BeliefTests {
         arguments: [
             "", "{}", "\"\(id)\"", "[{\"batch_id\":\"\(id)\"}]", "{\"batch_id\":\"\(id)\"",
             "{\"a\":{\"batch_id\":\"\(id)\"}}", "{\"batch_id\":\"0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e10\"}",
-            "{\"batch_id\":7}", "{\"batch_id\":\"\(id)\"}x", long,
+            "{\"batch_id\":\"\(id)\",\"batch_id\":\"\(id)\"}", "{\"batch_id\":7}",
+            "{\"batch_id\":\"\(id)\"}x", long,
         ])
     func acknowledgement(body: String) throws {
         let outcome = try post("", body, acknowledging: Self.id)

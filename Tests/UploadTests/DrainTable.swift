@@ -15,7 +15,7 @@ extension DrainTests {
         [
             .done, .frozen(rows: 4, isIsolating: false), .frozen(rows: 1, isIsolating: true), .nothingPending,
             .underway, .gone, .cancelled, .failed(isForTime: true), .failed(isForTime: false), .suspected,
-            .full, .closed, .mayBeBlamed, .made(.log), .made(.envelope),
+            .full, .closed, .unmatched, .mayBeBlamed, .made(.log), .made(.envelope),
             .storageFailed,
         ] + tokens.map { .token($0) } + answers
 
@@ -38,6 +38,7 @@ extension DrainTests {
         (.underway, .perform(.awaitAnswer)), (.gone, .perform(.freezeNext)),
         (.cancelled, .perform(.freezeNext)), (.failed(isForTime: true), .perform(.countTimeout)),
         (.failed(isForTime: false), lostNetwork), (.closed, .perform(.markPermanent)),
+        (.unmatched, .perform(.send)),
     ]
 
     /// What becomes of a request without rows, but for its answer.
@@ -45,6 +46,7 @@ extension DrainTests {
         (.underway, .perform(.awaitAnswer)), (.gone, .perform(.freezeNext)),
         (.cancelled, .perform(.freezeNext)), (.failed(isForTime: true), lostNetwork),
         (.failed(isForTime: false), lostNetwork), (.closed, lostNetwork),
+        (.unmatched, .perform(.makePostscript)),
     ]
 
     static let table: [Place] = [
@@ -125,6 +127,17 @@ extension DrainTests {
             path: Place.sending + [Place.answer(200, .noAck)],
             exits: [(.done, .perform(.weighRefusal(.noAck, isScheduled: true)))]),
         Place(
+            name: "recording a 2xx that refuses", path: Place.sending + [Place.answer(200, .refused)],
+            exits: [(.done, .perform(.markPermanent))]),
+        Place(
+            name: "recording a 2xx that cannot be read, behind which the batch may be stored",
+            path: Place.sending + [Place.answer(200, .unread)],
+            exits: [(.done, .perform(.weighRefusal(.unread, isScheduled: true)))]),
+        Place(
+            name: "recording an error of PHP, behind which the batch may be stored",
+            path: Place.sending + [Place.answer(200, .phpError)],
+            exits: [(.done, .perform(.weighRefusal(.phpError, isScheduled: true)))]),
+        Place(
             name: "counting a timeout", path: Place.sending + [.failed(isForTime: true)],
             exits: [(.done, lostNetwork)]),
         Place(name: "acknowledging", path: Place.accepted, exits: [(.done, .perform(.freezeNext))]),
@@ -148,7 +161,7 @@ extension DrainTests {
             exits: [(.done, .perform(.weighRefusal(nil, isScheduled: true)))]),
         Place(
             name: "weighing", path: Place.sending + [Place.answer(200, .refused), .done, .done],
-            exits: [(.done, .finish(.failed(.permanent))), (.mayBeBlamed, .perform(.freezeProbe))]),
+            exits: [(.done, .finish(.failed(.refused))), (.mayBeBlamed, .perform(.freezeProbe))]),
         Place(
             name: "freezing a probe", path: Place.blamed,
             exits: [

@@ -14,6 +14,8 @@ struct DrainTests {
             (413, nil, .perform(.settle(Judgement(status: 413)))),
             (422, nil, .perform(.settle(Judgement(status: 422)))),
             (200, .page, .finish(.failed(.page))), (200, .noAck, .finish(.failed(.noAck))),
+            (200, .refused, .finish(.failed(.refused))), (200, .unread, .finish(.failed(.refused))),
+            (200, .phpError, .finish(.failed(.phpError))),
             (301, nil, .finish(.failed(.permanent))), (404, nil, .finish(.failed(.permanent))),
             (403, nil, .finish(.failed(.auth))),
             (429, nil, .finish(.transient(isNetwork: false, retryAfter: 7))),

@@ -33,12 +33,16 @@ import Testing
     }
 
     @Test(
-        "overland: a result must be ok, if there is one",
+        "overland: the result of what is JSON must be ok",
         arguments: [
             ("{\"result\":\"ok\"}", nil), ("{\"result\":\"ok\",\"trip\":null}", nil), ("", nil), ("ok", nil),
-            ("[]", nil),
-            ("{}", nil), ("{\"saved\":2}", nil), ("{\"result\":\"ok\"", nil),
-            ("[{\"result\":\"error\"}]", nil),
+            ("[info] stored", nil), (" \n", nil),
+            ("{\"result\":\"ok\",\"saved\":1,\"trips\":0}", nil),
+            ("{\"error\":\"invalid token\"}", .refused), ("{\"error\":\"no token provided\"}", .refused),
+            ("[]", .refused), ("7", .refused), ("\"ok\"", .refused), ("null", .refused),
+            ("{}", .refused), ("{\"saved\":2}", .refused), ("{\"result\":\"ok\"", .unread),
+            ("\n{ok}", .unread),
+            ("[{\"result\":\"ok\"}]", .refused), ("{\"result\":\"ok\",\"result\":\"ok\"}", .refused),
             ("{\"result\":\"error\"}", .refused), ("{\"result\":\"OK\"}", .refused),
             ("{\"result\":true}", .refused),
             ("{\"result\":null}", .refused), ("\u{FEFF} {\"result\":\"error\"}", .refused),
@@ -53,12 +57,44 @@ import Testing
         #expect(judge(.overland, answer(500, body)).verdict == .transient(retryAfter: nil))
     }
 
-    @Test("overland: what cannot be read decides nothing")
+    @Test("overland: an object that cannot be read to its end is a doubt, and so is what is compressed")
     func unread() {
-        let body = "{\"result\":\"error\"}"
-        #expect(judge(.overland, answer(200, body, ["Content-Encoding: gzip"])).verdict == .accepted)
-        #expect(judge(.overland, answer(200, body, isCut: true)).verdict == .accepted)
-        #expect(Format.overland.readsBody(acknowledging: false))
+        let body = "{\"result\":\"ok\"}"
+        let coding = ["Content-Encoding: gzip"]
+        #expect(judge(.overland, answer(200, body, coding)).doubt == .unread)
+        #expect(judge(.overland, answer(200, "\u{1F}x", coding)).doubt == .unread)
+        #expect(judge(.overland, answer(200, "", coding)).doubt == nil)
+        #expect(judge(.overland, answer(200, body, isCut: true)).doubt == .unread)
+        #expect(judge(.overland, answer(200, "stored {", isCut: true)).doubt == nil)
+    }
+
+    @Test("overland: what is believed without a word is marked, and what the server says it has saved")
+    func silence() {
+        for (body, isSilent, saved) in [
+            ("", true, nil), ("ok", true, nil), ("{\"result\":\"ok\"}", false, nil),
+            ("{\"result\":\"ok\",\"saved\":3}", false, 3),
+            ("{\"result\":\"ok\",\"saved\":\"3\"}", false, nil),
+            ("{\"result\":\"ok\",\"saved\":99999999999999999999}", false, nil),
+            ("{\"result\":\"ok\",\"saved\":1.5}", false, nil), ("{}", false, nil),
+        ] as [(String, Bool, Int?)] {
+            let judgement = judge(.overland, answer(200, body))
+            #expect(judgement.isSilent == isSilent && judgement.saved == saved, "\(body)")
+            #expect(!judge(.overland, answer(500, body)).isSilent)
+        }
+    }
+
+    @Test("overland: what is demanded must be there")
+    func demanded() {
+        func doubt(_ body: String, _ member: String) -> Doubt? {
+            Format.overland.judge(
+                answer(200, body), acknowledging: nil, saying: Acceptance(member: member, values: ["ok"]),
+                at: Timestamp(milliseconds: 0)
+            ).doubt
+        }
+        #expect(doubt("", "result") == .refused && doubt("ok", "result") == .unread)
+        #expect(doubt("{\"result\":\"ok\"}", "result") == nil)
+        #expect(doubt("{\"result\":\"ok\"}", "state") == .refused)
+        #expect(doubt("{\"result\":\"no\",\"state\":\"ok\"}", "state") == nil)
     }
 
     @Test("a command or a list of friends in the body is no refusal")
@@ -72,9 +108,6 @@ import Testing
         #expect(Format.allCases.filter(\.carriesEvents) == [.beekon, .template, .owntracks])
         #expect(Format.allCases.filter(\.isOneRow) == [.owntracks, .osmand])
         #expect(Self.foreign == [.overland, .owntracks, .osmand])
-        #expect(
-            Format.allCases.filter { $0.readsBody(acknowledging: true) } == [.beekon, .template, .overland])
-        #expect(DrainOutcome.Failure(.refused) == .permanent)
     }
 
     // MARK: Advice
@@ -86,8 +119,11 @@ import Testing
             #expect(text.contains("\(status)") && text.hasSuffix("."), "\(text)")
             #expect(text.utf8.count <= 400 && (text.contains(":") || text.contains(". ")), "\(text)")
         }
-        for cause in [.doubt(.page), .doubt(.noAck), .doubt(.refused), .closed] as [Format.Cause] {
-            #expect(format.advice(cause).hasSuffix("."))
+        for cause in [
+            .doubt(.page), .doubt(.phpError), .doubt(.noAck), .doubt(.refused), .doubt(.unread), .closed,
+        ] as [Format.Cause] {
+            let text = format.advice(cause)
+            #expect(text.hasSuffix(".") && text.utf8.count <= 400, "\(text)")
         }
     }
 
@@ -103,7 +139,8 @@ import Testing
             (.owntracks, .status(401), ["api_key"]), (.overland, .status(401), ["Dawarich", "API key"]),
             (.overland, .status(402), ["Dawarich"]), (.overland, .status(403), ["PhoneTrack", "token"]),
             (.overland, .status(404), ["/api/v1/overland/batches", "/api/overland"]),
-            (.overland, .status(429), ["10,000"]), (.overland, .doubt(.refused), ["result"]),
+            (.overland, .status(429), ["10,000"]), (.overland, .doubt(.refused), ["result", "Compass"]),
+            (.template, .doubt(.refused), ["accept_member"]), (.beekon, .doubt(.unread), ["64 KiB"]),
             (.overland, .status(413), ["batch_size"]), (.beekon, .status(422), ["beekonctl rejected list"]),
             (.beekon, .status(301), ["redirects", "https"]), (.overland, .doubt(.page), ["portal"]),
         ] as [(Format, Format.Cause, [String])])

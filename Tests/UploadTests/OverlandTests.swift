@@ -1,4 +1,5 @@
 import Base
+import DaemonConfiguration
 import Foundation
 import Testing
 import Tracking
@@ -19,11 +20,11 @@ import Tracking
                 {"locations":[{"type":"Feature","geometry":{"type":"Point","coordinates":[-122.4194,37.7749]},\
                 "properties":{"timestamp":"2026-06-15T12:34:10.250Z","altitude":14.3,"speed":2.5,"course":180.5,\
                 "horizontal_accuracy":5.2,"motion":["driving"],"device_id":"truck-12",\
-                "unique_id":"0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20"}},\
+                "id":"0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20","unique_id":"0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20"}},\
                 {"type":"Feature","geometry":{"type":"Point","coordinates":[-122.4194,37.7749]},\
                 "properties":{"timestamp":"2026-06-15T12:34:10.250Z","speed":-1,"course":-1,\
                 "horizontal_accuracy":-1,"motion":[],"device_id":"truck-12",\
-                "unique_id":"0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20"}}]}
+                "id":"0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20","unique_id":"0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20"}}]}
                 """)
         #expect(request.contentType == "application/json")
         #expect(request.encoding == nil && request.query.isEmpty && request.topic == nil)
@@ -34,6 +35,27 @@ import Tracking
         #expect(text([]) == "{\"locations\":[]}")
         let unnamed = OverlandFormat(deviceID: nil).request([FormatSamples.location()])
         #expect(!String(decoding: unnamed.body, as: UTF8.self).contains("device_id"))
+    }
+
+    @Test("a time on the second has no fraction; unique_id names the location, or the device")
+    func details() {
+        let row = FormatSamples.location { $0.fix.time = Timestamp(milliseconds: 1_781_526_850_000) }
+        #expect(text([row]).contains("\"timestamp\":\"2026-06-15T12:34:10Z\","))
+        for milliseconds in [1, 10, 100, 999] {
+            let row = FormatSamples.location {
+                $0.fix.time = Timestamp(milliseconds: 1_781_526_850_000 + Int64(milliseconds))
+            }
+            let fraction = "\(1000 + milliseconds)".dropFirst()
+            #expect(text([row]).contains("T12:34:10.\(fraction)Z\""))
+        }
+        let device = OverlandFormat(deviceID: "a", uniqueID: "b\"c").request([row])
+        let written = String(decoding: device.body, as: UTF8.self)
+        #expect(written.contains("\"id\":\"\(row.id)\",\"unique_id\":\"b\\\"c\"}"))
+        #expect(!written.contains("battery"))
+        var settings = Settings.Overland()
+        #expect(OverlandFormat(settings, installID: "i") == OverlandFormat(deviceID: nil))
+        (settings.deviceID, settings.uniqueID) = ("d", .device)
+        #expect(OverlandFormat(settings, installID: "i") == OverlandFormat(deviceID: "d", uniqueID: "i"))
     }
 
     @Test(

@@ -43,7 +43,7 @@ extension HTTPClient {
         _ body: [UInt8], _ options: HTTPOptions, acknowledging id: String? = nil, wakeup: Wakeup,
         isCancelled: () -> Bool
     ) -> Seen {
-        let outcome = post(body, options, keepsBody: id != nil, wakeup: wakeup, isCancelled: isCancelled)
+        let outcome = post(body, options, wakeup: wakeup, isCancelled: isCancelled)
         return Seen(outcome, acknowledging: id)
     }
 }

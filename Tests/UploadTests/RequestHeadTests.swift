@@ -56,7 +56,7 @@ import Tracking
             Request(format: .osmand, query: "id=1", body: []).head == [1, 1, 1, 0, 4, 0x69, 0x64, 0x3D, 0x31])
         #expect(
             Request.Method.allCases.map { Request(format: .template, method: $0, body: []).head }
-                == [[1, 1], [1, 2], [1, 3]])
+                == [[1, 1], [1, 2], [1, 3], [1, 4]])
     }
 
     private func field(_ tag: UInt8, _ text: String) -> [UInt8] {

@@ -36,7 +36,9 @@ struct RequestTests {
             ])
     }
 
-    @Test("another method has its own name and the same request", arguments: Request.Method.allCases)
+    @Test(
+        "another method has its own name and the same request",
+        arguments: [Request.Method.post, .put, .patch])
     func method(method: Request.Method) throws {
         let server = try answering(Self.created)
         var options = options(server.url, headers: ["Content-Type: application/json"])

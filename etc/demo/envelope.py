@@ -72,6 +72,7 @@ EVENT = [
     ("geofence_id", True, "text", lambda v: 1 <= len(v) <= 100),
     ("type", True, "text", {"enter", "exit"}.__contains__),
     ("timestamp", True, "time", None),
+    ("reason", False, "text", lambda v: len(v) >= 1),
 ]
 
 

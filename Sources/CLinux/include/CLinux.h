@@ -6,6 +6,7 @@
 #include <linux/gpio.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <linux/sockios.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -106,6 +107,12 @@ static inline int clinux_gpio_level(int line) {
     memset(&values, 0, sizeof values);
     values.mask = 1;
     return ioctl(line, GPIO_V2_LINE_GET_VALUES_IOCTL, &values) < 0 ? -1 : (int)(values.bits & 1);
+}
+
+// Bytes in the send queue of a TCP socket: not sent, or not acknowledged. 0 if it is no such socket.
+static inline int clinux_unacknowledged_bytes(int socket) {
+    int bytes = 0;
+    return ioctl(socket, SIOCOUTQ, &bytes) < 0 ? 0 : bytes;
 }
 
 // sigset_t is filled by macros and functions that differ between C libraries.

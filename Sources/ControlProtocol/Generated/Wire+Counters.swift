@@ -1,7 +1,7 @@
 // Written by etc/build/methods (make manuals) from org.beekond.Tracker.varlink. Edit that, not this.
 extension Wire {
-    /// What is counted for metrics alone, since the daemon started. Fixes: unsettled, whose time was not
-    /// trusted yet; not_tracked, while nothing was tracked; refused, while storage failed and memory was
+    /// What is counted for metrics alone, since the daemon started. Fixes: unsettled, whose time never came
+    /// to be trusted; not_tracked, while nothing was tracked; refused, while storage failed and memory was
     /// full.
     package struct Counters: Codable, Sendable, Equatable {
         package var unsettled: Int

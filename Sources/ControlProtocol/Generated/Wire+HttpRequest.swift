@@ -6,7 +6,8 @@ extension Wire {
     /// permanent (what the answer means), answered (by a token endpoint), tls, timeout, network or cancelled.
     /// body, for administrators who have named http among the kinds: up to 4096 bytes of what was sent,
     /// unpacked, with control characters escaped, or its query where it has no body; never that of a token
-    /// exchange.
+    /// exchange. reason: what the server said with an answer that is no acceptance, as last_reason of
+    /// SyncStatus.
     package struct HttpRequest: Codable, Sendable, Equatable {
         package var batch: String?
         package var attempt: Int?
@@ -15,10 +16,11 @@ extension Wire {
         package var bytes: Int
         package var outcome: String
         package var body: String?
+        package var reason: String?
 
         package init(
             batch: String? = nil, attempt: Int? = nil, status: Int? = nil, milliseconds: Int, bytes: Int,
-            outcome: String, body: String? = nil
+            outcome: String, body: String? = nil, reason: String? = nil
         ) {
             self.batch = batch
             self.attempt = attempt
@@ -27,6 +29,7 @@ extension Wire {
             self.bytes = bytes
             self.outcome = outcome
             self.body = body
+            self.reason = reason
         }
     }
 }

@@ -2,6 +2,7 @@
 extension Wire {
     /// A rejected row (dead letter): the server answered its batch with 400 or 422, or refused it for good
     /// time and again while it took the next one. http_status 0: it closed the connection without an answer.
+    /// reason: what it said, as last_reason of SyncStatus.
     package struct Rejected: Codable, Sendable, Equatable {
         package var location: Location?
         package var geofenceEvent: GeofenceEvent?
@@ -9,10 +10,11 @@ extension Wire {
         package var batchId: String
         package var httpStatus: Int
         package var rejectedAt: String
+        package var reason: String?
 
         package init(
             location: Location? = nil, geofenceEvent: GeofenceEvent? = nil, vehicleEvent: VehicleEvent? = nil,
-            batchId: String, httpStatus: Int, rejectedAt: String
+            batchId: String, httpStatus: Int, rejectedAt: String, reason: String? = nil
         ) {
             self.location = location
             self.geofenceEvent = geofenceEvent
@@ -20,6 +22,7 @@ extension Wire {
             self.batchId = batchId
             self.httpStatus = httpStatus
             self.rejectedAt = rejectedAt
+            self.reason = reason
         }
 
         private enum CodingKeys: String, CodingKey {
@@ -29,6 +32,7 @@ extension Wire {
             case batchId = "batch_id"
             case httpStatus = "http_status"
             case rejectedAt = "rejected_at"
+            case reason
         }
     }
 }

@@ -4,6 +4,8 @@ extension Wire {
     /// Counts are since the daemon started; reconnects leaves out the first connection; rollovers and
     /// refused_times count clock faults of the receiver. While its fixes are refused for their time,
     /// refused_time is the receiver's time and refused_clock that of this machine's clock at that moment.
+    /// repeated counts fixes that told an instant again, or one at most 60 s before the newest: they are not
+    /// used.
     package struct SourceStatus: Codable, Sendable, Equatable {
         package var health: SourceHealth
         package var device: String?
@@ -17,11 +19,12 @@ extension Wire {
         package var refusedTimes: Int
         package var refusedTime: String?
         package var refusedClock: String?
+        package var repeated: Int?
 
         package init(
             health: SourceHealth, device: String? = nil, mode: Int, satellitesUsed: Int? = nil,
             satellitesVisible: Int? = nil, timeSettled: Bool, fixes: Int, reconnects: Int, rollovers: Int,
-            refusedTimes: Int, refusedTime: String? = nil, refusedClock: String? = nil
+            refusedTimes: Int, refusedTime: String? = nil, refusedClock: String? = nil, repeated: Int? = nil
         ) {
             self.health = health
             self.device = device
@@ -35,6 +38,7 @@ extension Wire {
             self.refusedTimes = refusedTimes
             self.refusedTime = refusedTime
             self.refusedClock = refusedClock
+            self.repeated = repeated
         }
 
         private enum CodingKeys: String, CodingKey {
@@ -50,6 +54,7 @@ extension Wire {
             case refusedTimes = "refused_times"
             case refusedTime = "refused_time"
             case refusedClock = "refused_clock"
+            case repeated
         }
     }
 }

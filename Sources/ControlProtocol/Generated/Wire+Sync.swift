@@ -1,10 +1,13 @@
 // Written by etc/build/methods (make manuals) from org.beekond.Tracker.varlink. Edit that, not this.
 extension Wire {
     /// Waits for one attempt to drain everything; with wait false it answers at once. outcome is drained,
-    /// nothing_pending, transient, auth, permanent, rejected or disabled. Sync, SeedAuth, RetryRejected,
-    /// BackfillDestination and Resend make an attempt in spite of back-off and Retry-After: 60 of them may
-    /// come at once and one a second after that, more are RateLimited. Without destination all are asked to
-    /// try, and the answer is that of main; where main has no url, the worst of the others.
+    /// nothing_pending, transient, auth, permanent, rejected or disabled. It is rejected also when all was
+    /// sent, and the server has refused rows of it for good: rejected is then how many. http_status or
+    /// mqtt_code, error and reason (as last_reason of SyncStatus) say how it failed, and are absent if it has
+    /// not, or nobody knows. Sync, SeedAuth, RetryRejected, BackfillDestination and Resend make an attempt in
+    /// spite of back-off and Retry-After: 60 of them may come at once and one a second after that, more are
+    /// RateLimited. Without destination all are asked to try, and the answer is that of main; where main has
+    /// no url, the worst of the others.
     package enum Sync: ControlMethod {
         package static let name = "org.beekond.Tracker.Sync"
 
@@ -24,11 +27,35 @@ extension Wire {
             package var outcome: String
             package var uploaded: Int
             package var pending: Int
+            package var rejected: Int?
+            package var httpStatus: Int?
+            package var mqttCode: Int?
+            package var error: String?
+            package var reason: String?
 
-            package init(outcome: String, uploaded: Int, pending: Int) {
+            package init(
+                outcome: String, uploaded: Int, pending: Int, rejected: Int? = nil, httpStatus: Int? = nil,
+                mqttCode: Int? = nil, error: String? = nil, reason: String? = nil
+            ) {
                 self.outcome = outcome
                 self.uploaded = uploaded
                 self.pending = pending
+                self.rejected = rejected
+                self.httpStatus = httpStatus
+                self.mqttCode = mqttCode
+                self.error = error
+                self.reason = reason
+            }
+
+            private enum CodingKeys: String, CodingKey {
+                case outcome
+                case uploaded
+                case pending
+                case rejected
+                case httpStatus = "http_status"
+                case mqttCode = "mqtt_code"
+                case error
+                case reason
             }
         }
     }

@@ -33,6 +33,18 @@ struct SyncResult: Sendable {
     var outcome: Outcome
     var uploaded: Int
     var pending: Int
+    /// Rows that were refused for good on the way.
+    var rejected = 0
+    /// How it failed; nil when it has not, or nobody knows.
+    var trouble: Trouble?
+
+    /// What the server said, or why it said nothing.
+    struct Trouble: Equatable, Sendable {
+        var httpStatus: Int?
+        var mqttCode: Int?
+        var error: String?
+        var reason: String?
+    }
 }
 
 /// Why a command was refused, or could not be carried out.

@@ -6,6 +6,7 @@ struct SyncGathering {
     private var worst: Result<Completion, Failure>?
     private var uploaded = 0
     private var pending = 0
+    private var rejected = 0
 
     init(waitingFor count: Int) {
         missing = count
@@ -17,11 +18,12 @@ struct SyncGathering {
         if case .success(.synced(let one)) = result {
             uploaded += one.uploaded
             pending += one.pending
+            rejected += one.rejected
         }
         if Self.gravity(result) >= worst.map(Self.gravity) ?? 0 { worst = result }
         guard missing == 0, let worst else { return nil }
         guard case .success(.synced(var answer)) = worst else { return worst }
-        (answer.uploaded, answer.pending) = (uploaded, pending)
+        (answer.uploaded, answer.pending, answer.rejected) = (uploaded, pending, rejected)
         return .success(.synced(answer))
     }
 

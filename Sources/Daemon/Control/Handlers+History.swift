@@ -11,6 +11,7 @@ enum Pages {
     case geofenceEvents(History.EventCursor)
     case events(History.EventCursor)
     case commands(History.CommandCursor)
+    case count(History.CountCursor)
 }
 
 extension Handlers {
@@ -74,10 +75,30 @@ extension Handlers {
                 let result = Wire.GetCommands.Result(commands: rows.map { Wire.ServerCommand($0) })
                 let bytes = try Reply.encode(Wire.GetCommands.self, result, continues: !cursor.isAtEnd)
                 return (bytes, cursor.isAtEnd)
+            case .count(var cursor):
+                guard let (all, unsent) = try history?.count(&cursor) else { break }
+                pages = .count(cursor)
+                let result = Wire.GetLocationCount.Result(locations: all, unsent: unsent)
+                let bytes = try Reply.encode(Wire.GetLocationCount.self, result, continues: !cursor.isAtEnd)
+                return (bytes, cursor.isAtEnd)
             }
             return (Reply.encode(.expectedMore), true)
         } catch {
             return (Reply.encode(.storageFailure(reason: "\(error)")), true)
+        }
+    }
+
+    func count(_ call: Call) throws -> Answer {
+        let before = try call.parameters(of: Wire.GetLocationCount.self).before
+        var cursor = History.CountCursor(to: try before.map(Timestamp.init(checking:)))
+        if call.more { return .history(.count(cursor)) }
+        do {
+            let (all, unsent) = try openHistory().count(&cursor)
+            guard cursor.isAtEnd else { throw ControlError.tooMany(limit: History.countLimit) }
+            return .reply(
+                try Reply.encode(Wire.GetLocationCount.self, .init(locations: all, unsent: unsent)))
+        } catch let error as StorageError {
+            throw ControlError.storageFailure(reason: error.message)
         }
     }
 

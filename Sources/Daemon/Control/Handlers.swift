@@ -65,6 +65,7 @@ final class Handlers {
         case Wire.GetSessions.name: try sessions(call)
         case Wire.GetTrips.name: try trips(call)
         case Wire.SetOdometer.name: try setOdometer(request)
+        case Wire.GetLocationCount.name: try count(call)
         case Wire.DeleteLocations.name: try delete(request)
         case Wire.GetConfig.name: try config(call)
         case Wire.Configure.name: try configure(request)

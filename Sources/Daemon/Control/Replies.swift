@@ -21,7 +21,11 @@ extension Wire.DeleteLocations.Result {
 extension Wire.Sync.Result {
     init?(_ completion: Completion) {
         guard case .synced(let result) = completion else { return nil }
-        self.init(outcome: result.outcome.rawValue, uploaded: result.uploaded, pending: result.pending)
+        let trouble = result.trouble
+        self.init(
+            outcome: result.outcome.rawValue, uploaded: result.uploaded, pending: result.pending,
+            rejected: result.rejected > 0 ? result.rejected : nil, httpStatus: trouble?.httpStatus,
+            mqttCode: trouble?.mqttCode, error: trouble?.error, reason: trouble?.reason)
     }
 }
 

@@ -1,6 +1,7 @@
 internal import Base
 internal import GPSD
 internal import Linux
+internal import Storage
 internal import Synchronization
 internal import Tracking
 internal import Upload
@@ -51,6 +52,8 @@ struct HeartbeatSnapshot: Equatable, Sendable {
     var pausedUntil: BootInstant?
     /// That answer.
     var refusal: Int?
+    /// What it said; nil: nothing.
+    var reason: String?
 }
 
 /// What has become of the fixes since the start. `refused` counts those that storage had no room for.
@@ -59,6 +62,8 @@ struct FixCounts: Equatable, Sendable {
     var dropped = FixPipeline.Dropped()
     var unsettled = 0
     var untracked = 0
+    /// They told an instant again.
+    var repeated = 0
     var refused = 0
 }
 
@@ -116,7 +121,13 @@ struct UploaderSnapshot: Equatable, Sendable {
     var lastHTTPStatus: Int?
     /// The reason code of the latest answer, where a broker gave it.
     var lastMQTTCode: Int?
+    /// What the server said with the latest answer, if it was no acceptance.
+    var lastReason: String?
     var lastError: String?
+    /// `lastSuccess` was at another url.
+    var isSuccessElsewhere = false
+    /// About the newest of the dead letters; nil: none is known.
+    var rejection: Refusal?
     /// The error of the last failed operation of the store; nil while storage works.
     var storageError: String?
     /// The server's certificate is not valid yet: the clock is to blame.
@@ -132,6 +143,8 @@ struct UploaderSnapshot: Equatable, Sendable {
     /// How many times in a row the next batch has failed because of its size or its time.
     var oversizedFailures = 0
     var bytesSent = 0
+    /// Answers that were not made for the request under way.
+    var unmatchedAnswers = 0
     /// nil where there are none.
     var heartbeat: HeartbeatSnapshot?
 }

@@ -27,6 +27,8 @@ enum Log {
         case rowsDropped = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0b"
         case deadLettersExpired = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a41"
         case uploadFailed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0c"
+        case answerUnmatched = "3e076da8b79149128f85741ed7345eaa"
+        case acceptanceDoubtful = "b464e3501e5c4c39b896031a9b5b5dbd"
         case uploadRecovered = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0d"
         case batchRejected = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0e"
         case batchDissolved = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a42"

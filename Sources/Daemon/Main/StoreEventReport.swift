@@ -29,7 +29,7 @@ extension Store.Event {
         case .uncarried(let destination, let count):
             Log.warning(
                 .rowsDropped,
-                "\(count) geofence events are not sent to \(destination): its format cannot carry them",
+                "\(count) geofence events are not sent to \(destination): its format cannot carry them, or its geofence_events is false",
                 [(.count, "\(count)")])
         case .replaced:
             Log.warning(

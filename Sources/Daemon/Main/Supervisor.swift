@@ -248,6 +248,7 @@ extension Settings {
             DestinationName(destination.name).map {
                 StoreOptions.Destination(
                     $0, carriesEvents: destination.sync.format.carriesEvents,
+                    carriesCrossings: destination.sync.geofenceEvents,
                     carriesVehicleEvents: destination.sync.format.carriesVehicleEvents)
             }
         }

@@ -10,7 +10,7 @@ internal import Tracking
 final class FenceKeeper {
     private let hub: Hub
     private let recorder: Recorder
-    /// Fixes change their states, `add` and `remove` the rest.
+    /// Fixes change their states, users the rest.
     var geofences = Geofences()
     /// The session of the events between two sessions of tracking.
     var eventSession: Session?
@@ -54,23 +54,35 @@ final class FenceKeeper {
 
     // MARK: What users change
 
+    /// Makes exits durable, before the fences change: from those that the vehicle is in, of which these keys are gone.
+    typealias Exits = (_ left: [Geofences.Item], _ gone: [Int64]) throws(Failure) -> Void
+
     /// Durable when it returns, all or nothing.
-    func add(_ list: [Geofence], now: BootInstant) throws(Failure) {
+    func add(_ list: [Geofence], now: BootInstant, recording exits: Exits) throws(Failure) {
         var changed = geofences
         if let excess = changed.add(list, at: hub.clock.time(now: now)) {
             throw Failure(kind: .geofence(id: excess.id), reason: excess.reason)
         }
+        try record(exits, leadingTo: changed)
         try replace(with: changed, now: now)
     }
 
     /// Unknown ids are ignored.
     ///
     /// - Returns: the number of fences removed.
-    func remove(_ ids: [String], now: BootInstant) throws(Failure) -> Int {
+    func remove(_ ids: [String], now: BootInstant, recording exits: Exits) throws(Failure) -> Int {
         var changed = geofences
         let removed = changed.remove(ids)
-        if removed > 0 { try replace(with: changed, now: now) }
+        guard removed > 0 else { return 0 }
+        try record(exits, leadingTo: changed)
+        try replace(with: changed, now: now)
         return removed
+    }
+
+    private func record(_ exits: Exits, leadingTo changed: Geofences) throws(Failure) {
+        let left = geofences.left(by: changed)
+        guard !left.isEmpty else { return }
+        try exits(left, left.filter { changed.item($0.fence.id)?.key != $0.key }.map(\.key))
     }
 
     private func replace(with changed: Geofences, now: BootInstant) throws(Failure) {

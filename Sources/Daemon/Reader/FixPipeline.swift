@@ -10,11 +10,14 @@ struct FixPipeline {
     enum TimeFault: Equatable {
         case refused(count: Int)
         case rolledOver(count: Int)
+        case repeated(count: Int)
     }
 
     /// The result of the first stage.
     struct Timing: Equatable {
-        /// The fix with its corrected time; nil unless the receiver's time has settled.
+        /// Fixes that were kept until the receiver's time had settled, and are to be used before `fix`, oldest first.
+        var earlier: [ReceiverTime.Arrival] = []
+        /// The fix with its corrected time; nil unless the receiver's time has settled, and this is a new instant.
         var fix: Fix?
         var fault: TimeFault?
     }
@@ -29,6 +32,8 @@ struct FixPipeline {
         var extras: String?
         /// Whether the ignition is on; nil where none is configured, or its state is unknown.
         var ignition: Bool?
+        /// An entry into a fence that reports no exits is followed by an exit at once.
+        var endsEntries = false
     }
 
     /// The result of the second stage.
@@ -69,8 +74,6 @@ struct FixPipeline {
     var driving: Driving
     private(set) var oneShots = OneShots()
     private(set) var dropped = Dropped()
-    /// Number of fixes whose time was not trusted yet.
-    private(set) var unsettled = 0
     /// Number of settled fixes while nothing was tracked.
     private(set) var untracked = 0
     private var ids: UUIDv7Generator
@@ -108,39 +111,52 @@ struct FixPipeline {
 
     // MARK: Time
 
+    /// Number of fixes whose time was not trusted yet, and that never came to be used.
+    var unsettled: Int { time.unproved }
+
     /// The receiver's time has to prove itself again.
     mutating func unsettle() { time.unsettle() }
+
+    /// Nothing needs fixes any more.
+    mutating func release() {
+        time.unsettle()
+        time.beginSession()
+    }
 
     /// An epoch had no fix.
     mutating func noFix() { time.noFix() }
 
     /// The first stage: corrects and judges the time of the next fix.
     mutating func settle(_ fix: Fix, systemClock: ReceiverTime.SystemClock, now: BootInstant) -> Timing {
-        let rollovers = time.rollovers
+        let (rollovers, run) = (time.rollovers, time.run)
         let verdict = time.judge(fix, now: now, systemClock: systemClock)
+        // Of the runs before it, nothing is left to be decided.
+        if time.run != run { admission.beginRun() }
         let rolledOver: TimeFault? =
             time.rollovers > rollovers ? .rolledOver(count: time.rollovers) : nil
         switch verdict {
-        case .settled(let fix): return Timing(fix: fix, fault: rolledOver)
-        case .unsettled:
-            unsettled += 1
-            return Timing(fix: nil, fault: rolledOver)
-        case .refused: return Timing(fix: nil, fault: .refused(count: time.refusals))
+        case .settled(let fix, let earlier): return Timing(earlier: earlier, fix: fix, fault: rolledOver)
+        case .unsettled: return Timing(fault: rolledOver)
+        case .repeated: return Timing(fault: rolledOver ?? .repeated(count: time.repetitions))
+        case .refused: return Timing(fault: .refused(count: time.refusals))
         }
     }
 
     // MARK: What becomes of a fix
 
     /// The second stage: decides on a fix whose time has settled.
+    /// - Parameters:
+    ///   - now: when it was received.
+    ///   - isLatest: there is none that came after it. Who waits for a location gets that one.
     mutating func decide(
-        _ fix: Fix, in context: Context, fences: inout Geofences, now: BootInstant
+        _ fix: Fix, in context: Context, fences: inout Geofences, isLatest: Bool = true, now: BootInstant
     ) -> Decision {
         var observed = admission.observe(fix, as: wantedMotion)
         wantedMotion = nil
         if admitsNext { observed.isTurningPoint = true }
         admitsNext = false
         var decision = Decision(eventSession: context.eventSession)
-        for token in oneShots.offer(observed, now: now) {
+        for token in isLatest ? oneShots.offer(observed, now: now) : [] {
             decision.answers.append((token, manualLocation(of: observed)))
         }
         decideCrossings(observed, context, &fences, &decision)
@@ -175,11 +191,20 @@ struct FixPipeline {
         if context.session == nil, !outcome.crossings.isEmpty || !outcome.stays.isEmpty {
             decision.eventSession = home
         }
-        let events = outcome.crossings.map { crossing in
-            GeofenceEvent(
-                id: ids.next(at: crossing.time), session: home.id, crossing: crossing,
-                coordinate: observed.fix.coordinate, accuracy: observed.fix.accuracy,
-                fenceAddedAt: fences.addedAt(crossing.geofence))
+        let events = outcome.crossings.flatMap { crossing in
+            let fence = fences.item(crossing.geofence)
+            var told = [
+                GeofenceEvent(
+                    id: ids.next(at: crossing.time), session: home.id, crossing: crossing,
+                    coordinate: observed.fix.coordinate, accuracy: observed.fix.accuracy,
+                    fenceAddedAt: fence?.addedAt)
+            ]
+            if context.endsEntries, crossing.kind == .enter, fence?.fence.notifiesOnExit == false {
+                var end = told[0]
+                (end.id, end.crossing.kind, end.reason) = (ids.next(at: crossing.time), .exit, .removed)
+                told.append(end)
+            }
+            return told
         }
         decision.crossings = NewEvents(
             events: events, changes: outcome.changes, session: home.id, sessionStartedAt: home.startedAt,
@@ -207,7 +232,7 @@ struct FixPipeline {
         return NewLocation(
             location: location, session: session.id, sessionStartedAt: session.startedAt,
             odometer: admission.odometer, extras: extras, prunesByAge: false, memory: admission.memory,
-            vehicle: driving.vehicle)
+            vehicle: driving.vehicle, run: time.run)
     }
 
     // MARK: Single locations
@@ -249,6 +274,7 @@ extension FixPipeline {
     /// A session begins.
     mutating func beginSession() {
         admission = Admission(thresholds: admission.thresholds)
+        time.beginSession()
         admittedInSession = 0
         wantedMotion = nil
         admitsNext = false
@@ -269,6 +295,7 @@ extension FixPipeline {
     ///   - waiting: number of rows that are not stored yet.
     /// - Returns: metres that the waiting rows do not know of.
     mutating func resume(_ tail: SessionTail, waiting: Int) -> Double {
+        if let stored = tail.reference?.time { time.resume(after: stored) }
         if admittedInSession == 0 {
             admission = Admission(
                 thresholds: admission.thresholds, last: tail.reference, memory: tail.memory,
@@ -286,11 +313,12 @@ extension FixPipeline {
         admission = Admission(thresholds: admission.thresholds, odometer: admission.odometer)
     }
 
-    /// The same for the fix that requests for one location could be answered with.
+    /// The same for the fix that requests for one location could be answered with, and those whose time has not settled.
     ///
     /// - Parameter cutoff: nil: whatever its time.
     mutating func forgetLatestFix(upTo cutoff: Timestamp?) {
         oneShots.forgetLatest(upTo: cutoff)
+        time.forgetKept(upTo: cutoff)
     }
 }
 

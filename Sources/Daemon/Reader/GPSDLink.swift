@@ -117,9 +117,11 @@ final class GPSDLink {
 
     // MARK: Health
 
-    /// - Parameter isSettled: whether the receiver's time has settled.
-    func health(now: BootInstant, isSettled: Bool) -> SourceHealth {
-        source.health(now: now, isSettled: isSettled)
+    /// - Parameters:
+    ///   - isSettled: whether the receiver's time has settled.
+    ///   - repeatsSince: since when it has told nothing but instants that are known; nil: it tells new ones.
+    func health(now: BootInstant, isSettled: Bool, repeatsSince: BootInstant?) -> SourceHealth {
+        source.health(now: now, isSettled: isSettled, repeatsSince: repeatsSince)
     }
 
     /// Logs a change.

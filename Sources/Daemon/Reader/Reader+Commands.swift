@@ -49,13 +49,19 @@ extension Reader {
             complete(token) { () throws(Failure) in
                 // The snapshot before the answer: clients that are notified read it.
                 defer { publish(now: now) }
-                try fences.add(list, now: now)
+                try fences.add(list, now: now) { (left, gone) throws(Failure) in
+                    try record(exitsFrom: left, forgetting: gone, now: now)
+                }
                 return .done
             }
         case .removeGeofences(let ids, let token):
             complete(token) { () throws(Failure) in
                 defer { publish(now: now) }
-                return .count(try fences.remove(ids ?? fences.geofences.all.map(\.id), now: now))
+                let removed = try fences.remove(ids ?? fences.geofences.all.map(\.id), now: now) {
+                    (left, gone) throws(Failure) in
+                    try record(exitsFrom: left, forgetting: gone, now: now)
+                }
+                return .count(removed)
             }
         case .listGeofences(let id, let limit, let token):
             let page = fences.geofences.page(

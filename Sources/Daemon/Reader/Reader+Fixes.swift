@@ -25,29 +25,37 @@ extension Reader {
     private func settle(_ fix: Fix, now: BootInstant) {
         let timing = pipeline.settle(fix, systemClock: hub.clock.system(now: now), now: now)
         if let fault = timing.fault { times.report(fault, of: fix, now: now) }
-        guard let fix = timing.fix else { return }
+        for earlier in timing.earlier { use(earlier, isLatest: false, now: now) }
+        if let fix = timing.fix { use(ReceiverTime.Arrival(fix: fix, now: now), isLatest: true, now: now) }
+    }
+
+    /// - Parameter isLatest: false: it was kept until the time had settled, and another follows.
+    private func use(_ arrival: ReceiverTime.Arrival, isLatest: Bool, now: BootInstant) {
         // A recording's time says nothing about the present.
         if !settings.gpsd.replay {
-            times.setClock(by: fix, now: now)
+            times.setClock(by: arrival.fix, now: arrival.now)
             events.noteTime()
             stampEvents(now: now)
         }
         if sessions.recall.isMissing(.tail), recorder.isRetryDue(now) { recall(now: now) }
-        store(fix, now: now)
+        store(arrival, isLatest: isLatest, now: now)
     }
 
-    private func store(_ fix: Fix, now: BootInstant) {
+    private func store(_ arrival: ReceiverTime.Arrival, isLatest: Bool, now: BootInstant) {
+        let fix = arrival.fix
         let context = FixPipeline.Context(
             session: sessions.session, eventSession: fences.eventSession, extras: extras.json,
-            ignition: ignition)
-        var decision = pipeline.decide(fix, in: context, fences: &fences.geofences, now: now)
+            ignition: ignition, endsEntries: settings.awaitsExits)
+        var decision = pipeline.decide(
+            fix, in: context, fences: &fences.geofences, isLatest: isLatest, now: arrival.now)
         fences.eventSession = decision.eventSession
         for (token, location) in decision.answers { answer(token, .success(location)) }
         defer { keepOdometer(now: now) }
         if !decision.trips.isEmpty { decision.add(newEvents(of: decision.trips, now: now)) }
         guard decision.isStored else { return }
         decision.set(
-            ages(at: fix.time, now: now), memory: decision.location == nil ? nil : times.takeDueAges())
+            ages(at: fix.time, now: arrival.now), memory: decision.location == nil ? nil : times.takeDueAges()
+        )
         if let location = decision.location {
             recorder.add(location, with: decision.crossings)
         } else if let crossings = decision.crossings {
@@ -103,9 +111,10 @@ extension Reader {
         if hasListeners { for location in result.stored { hub.post(.location(location)) } }
         for event in result.events {
             let verb = event.crossing.kind == .enter ? "entered" : "left"
+            let reason = event.reason.map { " (\($0.rawValue))" } ?? ""
             Log.info(
                 .geofenceCrossed,
-                "\(verb) geofence \(event.crossing.geofence) at \(event.crossing.time.iso8601)",
+                "\(verb) geofence \(event.crossing.geofence) at \(event.crossing.time.iso8601)\(reason)",
                 [(.geofence, event.crossing.geofence), (.session, event.session.description)])
             if hasListeners { hub.post(.crossed(event)) }
         }
@@ -128,7 +137,7 @@ extension Reader {
         }
         guard !link.isReleased else { return false }
         for event in link.release(now: now) { follow(event, now: now) }
-        pipeline.unsettle()
+        pipeline.release()
         releaseDriving(now: now)
         return true
     }

@@ -7,7 +7,8 @@ internal import Tracking
 /// What others see of the reader.
 extension Reader {
     func publish(now: BootInstant) {
-        let health = link.health(now: now, isSettled: pipeline.time.isSettled)
+        let health = link.health(
+            now: now, isSettled: pipeline.time.isSettled, repeatsSince: pipeline.time.repeatsSince)
         hub.board.publish(snapshot(health))
         guard link.note(health) else { return }
         if health == .noDevice, let obstacle = link.obstacle { refuseRequests(obstacle) }
@@ -36,7 +37,8 @@ extension Reader {
         snapshot.refusal = pipeline.time.refusal
         snapshot.fixes = FixCounts(
             admitted: recorder.stored, dropped: pipeline.dropped, unsettled: pipeline.unsettled,
-            untracked: pipeline.untracked, refused: recorder.refused)
+            untracked: pipeline.untracked, repeated: pipeline.time.repetitions + recorder.repeated,
+            refused: recorder.refused)
         snapshot.motion = session == nil ? .unknown : pipeline.admission.motion
         snapshot.odometer = odometer.told
         snapshot.trip = pipeline.driving.trips.open

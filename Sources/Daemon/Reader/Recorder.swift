@@ -53,6 +53,9 @@ final class Recorder {
     /// Those of them that the database does not count yet.
     var uncounted: Int { refused - counted }
     private var counted = 0
+    /// Locations that the store refused, because their session had come to their instants already: it could not say so when
+    /// they were admitted.
+    private(set) var repeated = 0
     /// The fault that storage has at present.
     private(set) var error: StorageError?
     /// When to try again, while something waits.
@@ -162,12 +165,13 @@ final class Recorder {
             do {
                 switch entry {
                 case .location(let new, let events):
-                    result.pending = try store.insert(new, with: events)
-                    result.stored.append(new.location)
-                    stored += 1
-                    latest = new.location
-                    newest = NewestLocation(
-                        number: stored, location: new.location, session: new.session, extras: new.extras)
+                    if let pending = try store.insert(new, with: events) {
+                        result.pending = pending
+                        result.stored.append(new.location)
+                        noteStored(new)
+                    } else {
+                        repeated += 1
+                    }
                     if let events { result.add(events) }
                 case .events(let events):
                     _ = try store.insert(events)
@@ -196,6 +200,13 @@ final class Recorder {
         retryAt = nil
         if error != nil, written + repaired > 0 { recovered() }
         return result
+    }
+
+    private func noteStored(_ new: NewLocation) {
+        stored += 1
+        latest = new.location
+        newest = NewestLocation(
+            number: stored, location: new.location, session: new.session, extras: new.extras)
     }
 
     /// Reports a fault when it begins, not while it lasts.

@@ -19,6 +19,7 @@ final class TimeKeeper {
     private let hub: Hub
     private var refusalLimit = HourlyLimit()
     private var rolloverLimit = HourlyLimit()
+    private var repetitionLimit = HourlyLimit()
     private var jumpLimit = HourlyLimit()
 
     init(hub: Hub) {
@@ -126,6 +127,12 @@ final class TimeKeeper {
                 .receiverTime,
                 "the receiver says \(fix.time.iso8601), which is 1024 weeks or more ago: its week counter has rolled over; "
                     + "corrected (\(count) so far). Its firmware wants an update")
+        case .repeated(let count):
+            guard repetitionLimit.admits(now) else { return }
+            Log.info(
+                .receiverTime,
+                "the receiver says \(fix.time.iso8601), and a later time was used before: such fixes are not, unless they are "
+                    + "further back than a minute (\(count) so far)")
         }
     }
 }

@@ -34,7 +34,8 @@ struct StatusReport {
             gate: Wire.GateStatus(
                 admitted: reader.fixes.admitted, tooSoon: reader.fixes.dropped.tooSoon,
                 tooNear: reader.fixes.dropped.tooNear, paused: reader.fixes.dropped.paused,
-                motion: reader.motion.rawValue),
+                motion: reader.motion.rawValue, unsettled: reader.fixes.unsettled,
+                notTracked: reader.fixes.untracked),
             store: Wire.StoreStatus(
                 degraded: storageError != nil, locations: counts.locations, events: counts.events,
                 untimedEvents: counts.untimedEvents > 0 ? counts.untimedEvents : nil, bytes: databaseSize(),

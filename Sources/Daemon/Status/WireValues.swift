@@ -39,7 +39,7 @@ extension Wire.GeofenceEvent {
         self.init(
             id: event.id.description, sessionId: event.session.description,
             geofenceId: event.crossing.geofence, type: event.crossing.kind.rawValue,
-            timestamp: event.crossing.time.iso8601)
+            timestamp: event.crossing.time.iso8601, reason: event.reason?.rawValue)
     }
 }
 
@@ -64,7 +64,10 @@ extension Wire.VehicleEvent {
                 id: event.id.description, sessionId: event.session.description, kind: "geofence",
                 type: event.crossing.kind.rawValue, subject: event.crossing.geofence,
                 timestamp: event.crossing.time.iso8601, latitude: event.coordinate?.latitude,
-                longitude: event.coordinate?.longitude, accuracy: event.accuracy)
+                longitude: event.coordinate?.longitude, accuracy: event.accuracy,
+                data: event.reason.flatMap {
+                    JSONValue(json: Array("{\"reason\":\"\($0.rawValue)\"}".utf8))
+                })
         }
     }
 }
@@ -100,7 +103,7 @@ extension Wire.Rejected {
             vehicleEvent: row.event.flatMap {
                 if case .vehicle(let event) = $0 { Wire.VehicleEvent(event) } else { nil }
             }, batchId: row.batch.description,
-            httpStatus: row.httpStatus, rejectedAt: row.rejectedAt.iso8601)
+            httpStatus: row.httpStatus, rejectedAt: row.rejectedAt.iso8601, reason: row.reason)
     }
 }
 
@@ -179,7 +182,7 @@ extension Wire.SourceStatus {
             timeSettled: snapshot.isTimeSettled, fixes: snapshot.facts.fixes,
             reconnects: snapshot.facts.reconnects, rollovers: snapshot.rollovers,
             refusedTimes: snapshot.refusedTimes, refusedTime: snapshot.refusal?.receiver.iso8601,
-            refusedClock: snapshot.refusal?.clock.iso8601)
+            refusedClock: snapshot.refusal?.clock.iso8601, repeated: snapshot.fixes.repeated)
     }
 }
 
@@ -236,9 +239,20 @@ extension Wire.SyncStatus {
             lastMqttCode: snapshot.lastMQTTCode, lastError: snapshot.deferralWarning ?? snapshot.lastError,
             nextAttempt: snapshot.nextAttempt.map { time($0).iso8601 }, uploaded: snapshot.uploaded,
             rejected: counts.rejected, retries: snapshot.retries, bytesSent: snapshot.bytesSent,
-            oversizedFailures: some(snapshot.oversizedFailures), commands: some(commands?.waiting),
+            oversizedFailures: some(snapshot.oversizedFailures),
+            unmatchedAnswers: some(snapshot.unmatchedAnswers), commands: some(commands?.waiting),
             results: some(commands?.results), refusedCommands: some(refusedCommands),
-            heartbeat: snapshot.heartbeat.map { Wire.Heartbeat($0, at: time) })
+            heartbeat: snapshot.heartbeat.map { Wire.Heartbeat($0, at: time) },
+            lastReason: snapshot.lastReason,
+            lastSuccessElsewhere: snapshot.isSuccessElsewhere ? true : nil,
+            rejection: counts.rejected > 0 ? snapshot.rejection.map { Wire.Rejection($0) } : nil)
+    }
+}
+
+extension Wire.Rejection {
+    init(_ refusal: Refusal) {
+        self.init(
+            rejectedAt: refusal.time.iso8601, httpStatus: refusal.status, reason: refusal.reason)
     }
 }
 
@@ -248,7 +262,8 @@ extension Wire.Heartbeat {
             intervalSeconds: snapshot.interval, last: snapshot.last?.iso8601,
             next: snapshot.next.map { time($0).iso8601 },
             pausedUntil: snapshot.pausedUntil.map { time($0).iso8601 },
-            refusedStatus: snapshot.pausedUntil == nil ? nil : snapshot.refusal)
+            refusedStatus: snapshot.pausedUntil == nil ? nil : snapshot.refusal,
+            refusedReason: snapshot.pausedUntil == nil ? nil : snapshot.reason)
     }
 }
 

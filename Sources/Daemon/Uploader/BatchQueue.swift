@@ -85,7 +85,7 @@ final class BatchQueue {
             }
             guard let found = try draft(sync) else { return nil }
             if let stray = strays(in: found, sync) {
-                try drop(stray, because: "its format carries none of the vehicle")
+                try drop(stray.draft, because: stray.reason)
                 continue
             }
             guard let draft = try placed(found) else {
@@ -122,9 +122,18 @@ final class BatchQueue {
         return max(first.locations.count, first.eventCount) > fewer ? try draft(limit: fewer) : first
     }
 
-    /// Events of the vehicle that the format cannot say: they were owed while it was another one, or nobody knew which.
-    private func strays(in draft: BatchDraft, _ sync: Settings.Sync) -> BatchDraft? {
-        sync.format.carriesVehicleEvents ? nil : draft.ofVehicle
+    /// Events of the vehicle that the format cannot say: they were owed while it was another one, or nobody knew which. And
+    /// those of geofences that were owed before they were not to be sent.
+    private func strays(
+        in draft: BatchDraft, _ sync: Settings.Sync
+    ) -> (draft: BatchDraft, reason: String)? {
+        if !sync.format.carriesVehicleEvents, let stray = draft.ofVehicle {
+            return (stray, "its format carries none of the vehicle")
+        }
+        if !sync.geofenceEvents, let stray = draft.ofGeofences {
+            return (stray, "its geofence_events is false")
+        }
+        return nil
     }
 
     private func placed(_ draft: BatchDraft) throws(StorageError) -> BatchDraft? {
@@ -224,12 +233,14 @@ final class BatchQueue {
 
     /// Whether the only row of the batch under way may be to blame for being refused for good.
     ///
-    /// - Parameter status: the answer; 0: none, time and again.
+    /// - Parameters:
+    ///   - status: the answer; 0: none, time and again.
+    ///   - reason: what it said.
     func weighRefusal(
-        of batch: FrozenBatch, _ doubt: Doubt?, status: Int, isScheduled: Bool
+        of batch: FrozenBatch, _ doubt: Doubt?, status: Int, reason: String?, isScheduled: Bool
     ) throws(StorageError) -> Bool {
         guard request?.format.isOneRow == true else { return false }
-        return try record.weigh(batch, doubt, status: status, isScheduled: isScheduled)
+        return try record.weigh(batch, doubt, status: status, reason: reason, isScheduled: isScheduled)
     }
 
     /// The batch behind the one under way, frozen, takes its place.
@@ -255,7 +266,8 @@ final class BatchQueue {
         guard let batch = blamed else { return nil }
         blamed = nil
         guard try record.condemn(batch) else { return nil }
-        let (fate, expired) = try reject(batch, status: record.status, isBlamed: true)
+        let (fate, expired) = try reject(
+            batch, status: record.status, reason: record.reason, isBlamed: true)
         return (batch, fate, expired)
     }
 
@@ -297,9 +309,10 @@ final class BatchQueue {
 
     /// The backend has rejected the batch: its rows become dead letters.
     ///
+    /// - Parameter reason: what it said.
     /// - Returns: besides its fate, how many older dead letters have expired.
     func reject(
-        _ batch: FrozenBatch, status: Int, isBlamed: Bool = false
+        _ batch: FrozenBatch, status: Int, reason: String?, isBlamed: Bool = false
     ) throws(StorageError) -> (fate: Fate, expired: Int) {
         let before = hub.store.counts()
         let now = BootInstant.current()
@@ -307,7 +320,7 @@ final class BatchQueue {
         let trusted =
             hub.clock.system(now: now).isKnownGood ? hub.ages.withLock { $0?.proved(time, now: now) } : nil
         let rejection = try hub.store.reject(
-            batch, status: status, at: time, trusted: trusted, isBlamed: isBlamed)
+            batch, status: status, reason: reason, at: time, trusted: trusted, isBlamed: isBlamed)
         let expired = hub.store.counts().losses.expired - before.losses.expired
         // The reader accounts for losses.
         if expired > 0 { hub.reader.wakeup.signal() }

@@ -63,7 +63,7 @@ final class LatestQueue {
         case .freezeNext: return try takeNewest()
         case .record(let judgement):
             guard let current else { return nil }
-            report.recorded(judgement, of: current)
+            report.recorded(judgement, of: current, now: .current())
             return .done
         case .countTimeout, .markPermanent, .weighRefusal: return current == nil ? nil : .done
         case .acknowledge:
@@ -78,6 +78,14 @@ final class LatestQueue {
             .freezeProbe, .condemn, .makePostscript, .settle:
             return nil
         }
+    }
+
+    /// What is under way is made anew, of the newest location by now.
+    ///
+    /// - Returns: false when there is none any more.
+    func renew() throws(StorageError) -> Bool {
+        if current != nil { _ = try takeNewest() }
+        return current != nil
     }
 
     private func takeNewest() throws(StorageError) -> Drain.Event {

@@ -52,9 +52,6 @@ final class Postscripts {
         return results.isWaiting() && attempts.heartbeat.pause(now: now) == nil
     }
 
-    /// The body of the answer is to be read.
-    var readsAnswer: Bool { current?.kind == .envelope && results.readsAnswers() }
-
     /// Whether a position that the user has deleted is under way.
     ///
     /// - Parameter cutoff: what is deleted; nil: everything.
@@ -211,5 +208,15 @@ struct ResultOutlet {
     /// With the settings by now.
     var accepted: (UUIDv7, Upload.Reply, Settings.Sync?) throws(StorageError) -> Void = {
         _, _, _ throws(StorageError) in
+    }
+}
+
+extension Drain.Postscript {
+    /// What it is to who matches its answer.
+    var content: AnswerMatching.Content {
+        switch self {
+        case .log: .log
+        case .envelope: .envelope
+        }
     }
 }

@@ -13,6 +13,8 @@ final class RefusalRecord {
     private var stored: Refusals?
     /// The answer to the row that may be to blame; 0: the connection was closed without one.
     private(set) var status = 0
+    /// What it said; nil: nothing.
+    private(set) var reason: String?
 
     init(store: Store, of name: DestinationName) {
         self.store = store
@@ -39,12 +41,14 @@ final class RefusalRecord {
 
     /// The batch with the oldest row was refused for good.
     ///
-    /// - Parameter status: the answer; 0: none, time and again.
+    /// - Parameters:
+    ///   - status: the answer; 0: none, time and again.
+    ///   - reason: what it said.
     /// - Returns: whether the row behind it is to be tried.
     func weigh(
-        _ batch: FrozenBatch, _ doubt: Doubt?, status: Int, isScheduled: Bool
+        _ batch: FrozenBatch, _ doubt: Doubt?, status: Int, reason: String?, isScheduled: Bool
     ) throws(StorageError) -> Bool {
-        self.status = status
+        (self.status, self.reason) = (status, reason)
         var refusals = try read()
         var row = RefusedRow(row: refusals.batch, refusals: refusals.count)
         let step = row.refused(batch.id, doubt: doubt, isScheduled: isScheduled)

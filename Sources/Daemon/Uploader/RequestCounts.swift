@@ -9,6 +9,8 @@ final class RequestCounts: Sendable {
         case status(Int)
         /// The reason code of a broker.
         case mqtt(Int)
+        /// An answer that was not made for it.
+        case unmatched
         case tls
         case timeout
         case network
@@ -18,6 +20,7 @@ final class RequestCounts: Sendable {
             switch self {
             case .status(let status): "\(status)"
             case .mqtt(let code): "mqtt_\(code)"
+            case .unmatched: "unmatched"
             case .tls: "tls"
             case .timeout: "timeout"
             case .network: "network"

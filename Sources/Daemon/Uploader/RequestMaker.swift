@@ -31,7 +31,7 @@ struct RequestMaker: ~Copyable {
 
     /// Other settings, for the requests from now on.
     mutating func configure(_ sync: Settings.Sync?) {
-        foreign = sync.flatMap { Foreign($0.format) }
+        foreign = sync.flatMap { Foreign($0.format, installID: installID) }
         template = nil
         beekon = nil
         switch sync?.format {
@@ -127,10 +127,10 @@ extension RequestMaker {
 }
 
 extension RequestMaker.Foreign {
-    fileprivate init?(_ format: Settings.Format) {
+    fileprivate init?(_ format: Settings.Format, installID: String) {
         switch format {
         case .beekon, .template: return nil
-        case .overland(let own): self = .overland(OverlandFormat(deviceID: own.deviceID))
+        case .overland(let own): self = .overland(OverlandFormat(own, installID: installID))
         case .owntracks(let own):
             self = .owntracks(OwnTracksFormat(user: own.username?.text, deviceID: own.deviceID))
         case .osmand(let own):
@@ -160,7 +160,8 @@ extension Settings.Format {
     /// Geofence events are part of it.
     var carriesEvents: Bool {
         switch self {
-        case .beekon, .template, .owntracks: true
+        case .beekon, .owntracks: true
+        case .template(let own): own.shape.geofence != nil
         case .overland, .osmand: false
         }
     }
@@ -180,7 +181,8 @@ extension Settings.Format {
         case .beekon(let own): own.params.isEmpty ? "" : " beekon \(own.params.text)"
         case .template(let own):
             " template \(own.method.rawValue) \(own.compress) \(own.shape.identity)"
-        case .overland: " overland"
+                + (own.contentType.map { " \($0)" } ?? "")
+        case .overland(let own): " overland" + (own.uniqueID == .device ? " device" : "")
         case .owntracks(let own): " owntracks" + (own.username.map { " \($0.text)" } ?? "")
         case .osmand(let own): " osmand \(own.speedUnit.rawValue)"
         }

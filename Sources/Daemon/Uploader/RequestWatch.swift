@@ -18,6 +18,8 @@ struct RequestRecord: Equatable, Sendable {
     var outcome: String
     /// What was sent, if somebody wants to see it.
     var body: String?
+    /// What the server said of its refusal.
+    var reason: String?
 }
 
 /// The request under way, from its first byte to its end. A value: it knows no clock and tells nobody.
@@ -44,12 +46,14 @@ struct RequestWatch {
     }
 
     /// - Returns: nil when none was under way.
-    mutating func end(_ outcome: String, status: Int? = nil, now: BootInstant) -> RequestRecord? {
+    mutating func end(
+        _ outcome: String, status: Int? = nil, reason: String? = nil, now: BootInstant
+    ) -> RequestRecord? {
         guard let ended = request.take() else { return nil }
         return RequestRecord(
             batch: ended.batch, attempt: ended.attempt, status: status,
             milliseconds: now.milliseconds(since: ended.began), bytes: ended.bytes, outcome: outcome,
-            body: ended.body)
+            body: ended.body, reason: reason)
     }
 }
 
@@ -105,7 +109,7 @@ extension Wire.Event {
             http: Wire.HttpRequest(
                 batch: record.batch?.description, attempt: record.attempt, status: record.status,
                 milliseconds: record.milliseconds, bytes: record.bytes, outcome: record.outcome,
-                body: record.body),
+                body: record.body, reason: record.reason),
             destination: destination.text)
     }
 }

@@ -24,7 +24,7 @@ final class TokenKeeper {
     /// Where uploads carry them; nil without credentials.
     private var place: (url: String, origin: TokenOrigin)?
     /// What the latest request was authorised with.
-    private var sent: String?
+    private(set) var sent: String?
 
     /// Seconds that an exchange has left when the daemon stops: a lost answer may be a lost pair.
     private static let lastExchange = 0.9
@@ -135,24 +135,27 @@ final class TokenKeeper {
         return authenticator.idleDue(instant(now))
     }
 
-    /// One exchange with the token endpoint.
+    /// One exchange with the token endpoint, over a connection of its own: nothing that a server still has to say to an earlier
+    /// request can be taken for new tokens, or for the end of those that there are.
     ///
     /// - Parameter isIdle: it is made for its own sake; no drain will report how it went.
     /// - Returns: `due` when it did not take place, or was broken off because the daemon stops.
     @discardableResult
     func exchange(
-        with factory: RequestFactory, over client: inout HTTPClient, isIdle: Bool
+        with factory: RequestFactory, isIdle: Bool
     ) -> Drain.TokenCheck {
         if let loan { return reported(loan.exchange()) }
         defer { lend(now: .current()) }
-        guard let request = authenticator.begin(instant(.current())) else { return due }
+        guard let client = HTTPClient(), let request = authenticator.begin(instant(.current())) else {
+            return due
+        }
         // After a power cut it has to be known that an exchange was under way.
         guard save() else {
             authenticator.callOff()
             return due
         }
         let began = BootInstant.current()
-        let outcome = post(request.body, factory.options(for: request), over: &client)
+        let outcome = post(request.body, factory.options(for: request), over: client)
         report.exchanged(outcome, bytes: request.body.count, since: began, now: .current())
         let answer: Authenticator.Answer
         switch outcome {
@@ -179,11 +182,13 @@ final class TokenKeeper {
         }
     }
 
-    private func post(_ body: [UInt8], _ options: HTTPOptions, over client: inout HTTPClient) -> HTTPOutcome {
+    private func post(_ body: [UInt8], _ options: HTTPOptions, over client: consuming HTTPClient)
+        -> HTTPOutcome
+    {
         // Signalled when the daemon stops.
         let wakeup = port.commands.wakeup
         var stopSeen: BootInstant?
-        let outcome = client.post(body, options, keepsBody: true, wakeup: wakeup, resumingAt: .current()) {
+        let outcome = client.post(body, options, wakeup: wakeup) {
             let now = BootInstant.current()
             port.work.begin(now)
             // Commands wait until the exchange is over; otherwise the wake-up would come again and again.

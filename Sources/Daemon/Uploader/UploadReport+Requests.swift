@@ -42,16 +42,56 @@ extension UploadReport {
             : failure.message
     }
 
+    /// An answer was not made for this request, or cannot be told from one that was not.
+    ///
+    /// - Parameter fault: what gives it away.
+    func unmatched(_ fault: String, now: BootInstant) {
+        port.requests.add(.unmatched)
+        ended(watch.end(RequestCounts.Code.unmatched.text, now: now))
+        note(nil)
+        snapshot.lastError = "an answer did not belong to the request: \(fault)"
+        unmatched(
+            1,
+            "did not belong to the request that was under way: \(fault); nothing is given up for it, and the same goes out "
+                + "once more over a new connection", now: now)
+    }
+
+    /// Something had come on a kept connection before the next request went out, which was made on another one.
+    ///
+    /// - Parameter total: times since the start.
+    func unrequested(_ total: Int, now: BootInstant) {
+        guard total > unrequested else { return }
+        let count = total - unrequested
+        unrequested = total
+        unmatched(
+            count, "did not belong to any request: its connection was closed, and nothing is given up",
+            now: now)
+    }
+
+    private func unmatched(_ count: Int, _ words: String, now: BootInstant) {
+        snapshot.unmatchedAnswers += count
+        if let last = lastUnmatched, now.seconds(since: last) < Self.logInterval { return }
+        lastUnmatched = now
+        warn(
+            .answerUnmatched,
+            "an answer of the server of \(port.name) \(words). It, or a proxy before it, answers a request twice, or before it "
+                + "has read it",
+            [(.destination, port.name.text)])
+    }
+
     /// - Parameter judgement: of an answer, whether it will count or not.
     func answered(_ judgement: Judgement, now: BootInstant) {
         port.requests.add(.init(judgement))
-        ended(watch.end(judgement.verdict.word, status: judgement.status, now: now))
+        ended(
+            watch.end(
+                judgement.verdict.word, status: judgement.status, reason: judgement.reason, now: now))
         note(judgement)
     }
 
     /// - Parameter judgement: of the answer; nil: there is none.
     private func note(_ judgement: Judgement?) {
         lastBroker = judgement?.broker
+        snapshot.lastReason = judgement?.reason
         snapshot.lastHTTPStatus = lastBroker == nil ? judgement?.status : nil
         snapshot.lastMQTTCode = lastBroker.map { Int($0.code) }
     }
@@ -67,6 +107,7 @@ extension UploadReport {
             debug(
                 .answer, batch,
                 (record.status.map { "\($0), " } ?? "") + "\(record.outcome), after \(record.milliseconds) ms"
+                    + (record.reason.map { ": \($0)" } ?? "")
             )
         }
         tell(record)
@@ -90,8 +131,38 @@ extension UploadReport {
     }
 
     /// The answer counts.
-    func recorded(_ judgement: Judgement, of batch: FrozenBatch) {
+    func recorded(_ judgement: Judgement, of batch: FrozenBatch, now: BootInstant) {
         recorded(judgement, bytes: batch.request.body.count)
+        guard judgement.verdict == .accepted else { return }
+        if judgement.isSilent { warnOfSilence(judgement.status) }
+        if let saved = judgement.saved, saved < batch.rows {
+            warnOfShortfall(saved, batch, now: now)
+        }
+    }
+
+    /// Once: the server answers so each time.
+    private func warnOfSilence(_ status: Int) {
+        guard !hasWarnedOfSilence else { return }
+        hasWarnedOfSilence = true
+        warn(
+            .acceptanceDoubtful,
+            "the server of \(port.name) answers \(status) without a word on whether it has taken the batch, which is believed; "
+                + "where it answers {\"result\":\"ok\"} to what it stores, set \(port.name.table).accept_member = \"result\"",
+            [(.httpStatus, "\(status)"), (.destination, port.name.text)])
+    }
+
+    /// It has taken the batch all the same: to send it again would bring the same.
+    private func warnOfShortfall(_ saved: Int, _ batch: FrozenBatch, now: BootInstant) {
+        if let last = lastShortfall, now.seconds(since: last) < Self.logInterval { return }
+        lastShortfall = now
+        warn(
+            .acceptanceDoubtful,
+            "the server of \(port.name) accepts a batch and says that it has saved \(saved) of \(batch.rows) locations: its log "
+                + "should say why",
+            [
+                (.batch, batch.id.description), (.count, "\(batch.rows - saved)"),
+                (.destination, port.name.text),
+            ])
     }
 
     /// - Parameter bytes: of the body.
@@ -102,6 +173,7 @@ extension UploadReport {
         snapshot.lastError =
             judgement.broker.map { OwnTracksMQTT.words($0) }
             ?? "the server answers \(judgement.status)" + (judgement.doubt?.words ?? "")
+            + (judgement.reason.map { ": \($0)" } ?? "")
     }
 
     /// An acceptance that needs advice all the same: in MQTT 3.1.1.
@@ -121,7 +193,7 @@ extension UploadReport {
         let count = batch.rows
         snapshot.oversizedFailures = 0
         snapshot.uploaded += count
-        snapshot.lastSuccess = time
+        succeeded(at: time)
         debug(
             .acknowledged, batch.id, "\(count) locations and events, \(batch.request.body.count) bytes",
             .uploaded)

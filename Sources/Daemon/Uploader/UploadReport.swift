@@ -20,9 +20,19 @@ final class UploadReport {
     /// The log has said that the broker's acknowledgements are worth little.
     var hasDoubted = false
     private var lastDeferralWarning: BootInstant?
+    /// Of those answers that came between two requests, so many have been counted.
+    var unrequested = 0
+    /// When the log last said that an answer did not belong to its request.
+    var lastUnmatched: BootInstant?
+    /// How rows were refused for good since the latest drain began, and how many.
+    var refused: (rows: Int, latest: Refusal?) = (0, nil)
+    /// The log has said that the server accepts batches without saying so.
+    var hasWarnedOfSilence = false
+    /// When the log has last said that the server saves fewer locations than it was sent.
+    var lastShortfall: BootInstant?
 
     /// Seconds after which the same fault is logged again.
-    private static let logInterval = 3600.0
+    static let logInterval = 3600.0
     /// Failures in a row after which the log says what can be done about the size of a batch.
     static let manyFailures = 3
     /// A line about dead credentials and one about an upload that fails for them share this: one is enough.
@@ -98,13 +108,13 @@ final class UploadReport {
         guard interval > 0 || pausedUntil != nil else { return snapshot.heartbeat = nil }
         var heartbeat = snapshot.heartbeat ?? HeartbeatSnapshot()
         (heartbeat.interval, heartbeat.next, heartbeat.pausedUntil) = (interval, next, pausedUntil)
-        if pausedUntil == nil { heartbeat.refusal = nil }
+        if pausedUntil == nil { (heartbeat.refusal, heartbeat.reason) = (nil, nil) }
         snapshot.heartbeat = heartbeat
     }
 
     /// The server has an envelope without rows.
     func heartbeatAccepted(_ id: UUIDv7, bytes: Int, at time: Timestamp) {
-        snapshot.lastSuccess = time
+        succeeded(at: time)
         snapshot.heartbeat?.last = time
         debug(.acknowledged, id, "no rows, \(bytes) bytes")
     }
@@ -113,9 +123,10 @@ final class UploadReport {
     func envelopeRefused(_ status: Int) {
         snapshot.heartbeat = snapshot.heartbeat ?? HeartbeatSnapshot()
         snapshot.heartbeat?.refusal = status
+        snapshot.heartbeat?.reason = snapshot.lastReason
         warn(
             .heartbeatRefused,
-            "the server refuses a heartbeat to \(port.name) (\(status)): none is sent for a day, nor results of commands; "
+            "the server refuses a heartbeat to \(port.name) (\(answer(status))): none is sent for a day, nor results of commands; "
                 + "locations go on as before. Let it accept batches without locations, or set \(table).heartbeat_seconds "
                 + "to 0",
             [(.httpStatus, "\(status)"), (.destination, port.name.text)])
@@ -137,18 +148,14 @@ final class UploadReport {
 
     // MARK: Rejected and dissolved batches
 
-    func rejected(_ fate: BatchQueue.Fate, _ batch: FrozenBatch) {
+    /// - Parameter time: the best clock known.
+    func rejected(_ fate: BatchQueue.Fate, _ batch: FrozenBatch, at time: Timestamp) {
         switch fate {
-        case .deadLettered(let count):
-            let status = snapshot.lastHTTPStatus.map { "\($0)" } ?? ""
-            warn(
-                .batchRejected,
-                "the server has rejected \(count) locations (\(status)); they are kept as dead letters for 7 days",
-                [(.batch, batch.id.description), (.httpStatus, status), (.count, "\(count)")])
+        case .deadLettered(let count): deadLettered(count, of: batch, at: time)
         case .split: break
         case .full:
             snapshot.lastError =
-                "the server answers \(snapshot.lastHTTPStatus ?? 0), and the table of dead letters is full"
+                "the server answers \(answer(snapshot.lastHTTPStatus ?? 0)), and the table of dead letters is full"
         case .suspected(let returned):
             guard returned > 0 else { return }
             Log.notice(
@@ -156,13 +163,6 @@ final class UploadReport {
                 "the endpoint is suspected, not the data: dead letters of the latest rejections are back in the queue",
                 [(.count, "\(returned)")])
         }
-    }
-
-    /// The row of a batch is to blame.
-    ///
-    /// - Parameter status: the answer to it; 0: none.
-    func blamed(status: Int) {
-        snapshot.lastHTTPStatus = status == 0 ? nil : status
     }
 
     func expired(_ count: Int) {
@@ -216,7 +216,7 @@ final class UploadReport {
                 let hint = lastBroker.flatMap { OwnTracksMQTT.advice($0) }.map { "; " + $0 }
                 logOnce(
                     "upload failed (\(error)); \(pause)" + (advice ?? hint ?? ""),
-                    key: advice == nil ? error : "oversized", now: now)
+                    key: advice == nil ? transientKey(error) : "oversized", now: now)
             } else {
                 let what = isOwed ? "uploaded, but not yet deleted" : "uploading waits for storage"
                 logOnce(
@@ -227,9 +227,16 @@ final class UploadReport {
             let advice = failure == .auth ? authAdvice ?? brokerAdvice : brokerAdvice
             let size = failure == .permanent ? sizeAdvice(sync) : nil
             logOnce(
-                advice ?? failure.advice(snapshot.lastHTTPStatus, sync, table) + (size ?? ""),
+                advice
+                    ?? failure.advice(snapshot.lastHTTPStatus, answer(snapshot.lastHTTPStatus), sync, table)
+                    + (size ?? ""),
                 key: size == nil ? brokerAdvice ?? failure.rawValue : "oversized", now: now)
         }
+    }
+
+    /// What makes two passing failures the same: a server may say something else each time.
+    private func transientKey(_ error: String) -> String {
+        snapshot.lastReason == nil ? error : "status \(snapshot.lastHTTPStatus ?? 0)"
     }
 
     /// What a broker has said, and what to do; nil where it was no broker.

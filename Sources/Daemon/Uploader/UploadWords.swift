@@ -9,9 +9,9 @@ extension DrainOutcome.Failure {
     ///
     /// - Parameters:
     ///   - status: of the latest answer.
+    ///   - code: the same in words, and what the server said with it.
     ///   - table: `sync`, or `destination.NAME`.
-    func advice(_ status: Int?, _ sync: Settings.Sync?, _ table: String) -> String {
-        let code = status.map { "\($0)" } ?? "no status"
+    func advice(_ status: Int?, _ code: String, _ sync: Settings.Sync?, _ table: String) -> String {
         let next = "; " + Self.next(sync)
         return switch self {
         case .auth:
@@ -19,15 +19,24 @@ extension DrainOutcome.Failure {
                 + next
         case .permanent where sync?.format.name.isForeign == true:
             (sync?.advice(status) ?? "")
+                + (status == nil ? "" : " It answers \(code).")
                 + " These are settings of [\(table)]. Nothing is lost, the next attempt follows on the schedule"
         case .permanent where status == 413 && sync?.sendsSingleRows == true:
-            "the server finds one row too large (413): raise the server's limit" + next
+            "the server finds one row too large (\(code)): raise the server's limit" + next
         case .permanent where status == 413:
-            "the server finds the batch too large (413): lower \(table).batch_size (\(sync?.batchSize ?? 0)) or raise "
+            "the server finds the batch too large (\(code)): lower \(table).batch_size (\(sync?.batchSize ?? 0)) or raise "
                 + "the server's limit" + next
         case .page:
             "a page answers \(code) in the backend's place, which is not believed: look for a captive portal, a "
                 + "single-page app's fallback or a maintenance page at \(table).url" + next
+        case .phpError:
+            "PHP printed an error before its answer (\(code)), so nobody knows whether the batch was stored: see its log at the "
+                + "server of \(table).url, and set display_errors to Off there" + next
+        case .refused:
+            "the answer (\(code)) does not say that the batch was taken: a body that can be read to its end must have "
+                + (sync?.acceptance ?? "what \(table).accept_member demands")
+                + " (\(table).accept_member, accept_value); "
+                + "see the server's log, and check the token and \(table).url" + next
         case .noAck:
             "the answer (\(code)) does not acknowledge the batch, which \(table).require_ack demands: the backend must "
                 + "answer a JSON object with this batch_id, or require_ack be set to false" + next
@@ -71,6 +80,12 @@ extension Settings.Sync {
 }
 
 extension Settings.Sync {
+    /// What an answer must say, as in `result = "ok"`.
+    fileprivate var acceptance: String {
+        let values = acceptValues.map { "\"\($0)\"" }.joined(separator: " or ")
+        return "\(acceptMember ?? "result") = \(values)"
+    }
+
     /// A lower `batch_size` makes no request smaller.
     var sendsSingleRows: Bool { batchSize <= 1 || format.name.isOneRow }
 }
@@ -85,20 +100,26 @@ extension Doubt {
     var words: String {
         switch self {
         case .page: " with a page, which is not believed"
+        case .phpError: ", but PHP printed an error before its answer, which is not believed"
         case .noAck: " without an acknowledgement of the batch (require_ack)"
-        case .refused: " with a result other than ok"
+        case .refused: " without saying that the batch was taken (accept_member)"
+        case .unread:
+            " with a body that cannot be read to its end, so it does not say that the batch was taken (accept_member)"
         }
     }
 }
 
 extension SyncResult.Outcome {
-    init(_ outcome: DrainOutcome, hadWork: Bool) {
+    /// - Parameter hasRefused: the server has refused rows for good on the way.
+    init(_ outcome: DrainOutcome, hadWork: Bool, hasRefused: Bool) {
         self =
             switch outcome {
+            case .drained where hasRefused: .rejected
             case .drained: hadWork ? .drained : .nothingPending
             case .transient: .transient
             case .failed(.auth): .auth
-            case .failed(.permanent), .failed(.page), .failed(.noAck): .permanent
+            case .failed(.permanent), .failed(.page), .failed(.phpError), .failed(.noAck), .failed(.refused):
+                .permanent
             case .failed(.rejected), .failed(.deadLettersFull): .rejected
             }
     }

@@ -101,6 +101,7 @@ extension Uploader {
         if sync?.fingerprint != old?.sync.fingerprint { lane = nil }
         if sync?.url != old?.sync.url || sync?.format.name != old?.sync.format.name {
             attempts.serverChanged()
+            report.serverChanged()
         }
         apply()
         if let sync { attempts.change(DrainRules(sync), now: now) }

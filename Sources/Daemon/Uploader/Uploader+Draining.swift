@@ -12,6 +12,7 @@ extension Uploader {
         let isForced = attempts.isForced
         let askers = attempts.begin(now: .current())
         let before = report.snapshot.uploaded
+        report.drainBegan()
         // While storage fails nobody knows what is pending.
         let hadWork =
             drain.isOwed || report.snapshot.storageError != nil || pending > 0
@@ -32,9 +33,12 @@ extension Uploader {
             sync, now: ended)
         publish()
         // The url may have been removed meanwhile: pending rows then stay pending.
+        let refused = report.refusedRows
         let result = SyncResult(
-            outcome: sync == nil ? .disabled : SyncResult.Outcome(outcome, hadWork: hadWork),
-            uploaded: report.snapshot.uploaded - before, pending: pending)
+            outcome: sync == nil
+                ? .disabled : SyncResult.Outcome(outcome, hadWork: hadWork, hasRefused: refused > 0),
+            uploaded: report.snapshot.uploaded - before, pending: pending, rejected: refused,
+            trouble: report.trouble(outcome))
         for token in askers { hub.complete(token, .success(.synced(result))) }
         if result.uploaded >= Self.longDrain { queue.releaseMemory() }
     }
@@ -103,7 +107,8 @@ extension Uploader {
             return .done
         case .reject(let status):
             let batch = try batch()
-            let (fate, expired) = try queue.reject(batch, status: status)
+            let (fate, expired) = try queue.reject(
+                batch, status: status, reason: report.snapshot.lastReason)
             report.expired(expired)
             return rejected(batch, fate)
         case .isolate:
@@ -115,7 +120,8 @@ extension Uploader {
         case .weighRefusal(let doubt, let isScheduled):
             let status = report.snapshot.lastHTTPStatus ?? 0
             let mayBeBlamed = try queue.weighRefusal(
-                of: batch(), doubt, status: status, isScheduled: isScheduled)
+                of: batch(), doubt, status: status, reason: report.snapshot.lastReason,
+                isScheduled: isScheduled)
             return mayBeBlamed ? .mayBeBlamed : .done
         case .freezeProbe:
             guard let sync, let probe = try queue.freezeProbe(sync) else { return .nothingPending }
@@ -123,7 +129,7 @@ extension Uploader {
         case .condemn:
             guard let (batch, fate, expired) = try queue.condemn() else { return .done }
             report.expired(expired)
-            report.blamed(status: queue.record.status)
+            report.blamed(status: queue.record.status, reason: queue.record.reason)
             return rejected(batch, fate)
         }
     }
@@ -136,7 +142,7 @@ extension Uploader {
     private func exchangeToken() -> Drain.TokenCheck {
         guard let sync else { return .due(hasToken: false) }
         let check = tokens.exchange(
-            with: RequestFactory(sync, version: Release.version), over: &carrier.http, isIdle: false)
+            with: RequestFactory(sync, version: Release.version), isIdle: false)
         publish()
         return check
     }
@@ -165,8 +171,7 @@ extension Uploader {
         publish()
         carrier.begin(
             request, of: id, to: sync, authorization: tokens.authorise(),
-            keepsBody: postscripts.current == nil ? sync.commands != nil : postscripts.readsAnswer,
-            at: hub.clock.time(now: now), now: now)
+            postscripts.current?.kind.content ?? .rows, at: hub.clock.time(now: now), now: now)
         // What has arrived meanwhile may prevent the first byte from being sent.
         runCommands(now: .current())
         return .underway
@@ -179,6 +184,7 @@ extension Uploader {
             return .underway
         case .ended(let delivery):
             report.requestEnded()
+            report.unrequested(carrier.unrequested, now: .current())
             attempts.metered.connected(to: carrier.peer)
             if postscripts.current == nil, let format = queue.request?.format,
                 queue.record.observe(.init(delivery), in: format),
@@ -199,6 +205,10 @@ extension Uploader {
         case .failure(let failure):
             report.failed(failure, now: .current())
             return .failed(isForTime: failure.isForTime)
+        case .unmatched(let fault):
+            report.unmatched(fault, now: .current())
+            // Only the newest location counts there, and that may be another one by now.
+            return try lane?.renew() == false ? .gone : .unmatched
         case .answer(let reply):
             if let postscript = postscripts.current { return answered(reply, to: postscript) }
             guard let batch = lane?.current ?? queue.current, let request = lane?.request ?? queue.request
@@ -207,6 +217,7 @@ extension Uploader {
             var judgement = reply.judged(
                 as: request.format, of: batch.id, by: sync, at: hub.clock.time(now: now))
             if sync?.rejects(judgement, in: request.format) == true { judgement.verdict = .rejected }
+            judgement.reason = reason(in: reply, judgement)
             tokens.note(judgement.verdict)
             if judgement.verdict == .accepted {
                 attempts.accepted()
@@ -224,9 +235,13 @@ extension Uploader {
         let now = BootInstant.current()
         var sync = sync
         // Nobody but the server decides what the log is answered with.
-        if postscript.kind == .log { sync?.requireAck = false }
-        let judgement = reply.judged(
+        if postscript.kind == .log {
+            sync?.requireAck = false
+            sync?.acceptMember = nil
+        }
+        var judgement = reply.judged(
             as: postscript.request.format, of: postscript.id, by: sync, at: hub.clock.time(now: now))
+        judgement.reason = reason(in: reply, judgement)
         if postscript.kind == .envelope {
             tokens.note(judgement.verdict)
             if judgement.verdict == .accepted { attempts.accepted() }
@@ -236,17 +251,35 @@ extension Uploader {
         return .answered(judgement, canRenew: tokens.isActive)
     }
 
+    /// Looks up how the newest of the dead letters were refused. What fails is tried again with the next start.
+    func recallRefusal() {
+        guard hub.store.counts()[port.name]?.rejected ?? 0 > 0 else { return report.known(nil) }
+        if let newest = try? hub.store.newestRefusal(by: port.name) { report.known(newest) }
+    }
+
+    /// What the server says of its refusal, without what it has been sent in confidence.
+    private func reason(in reply: Upload.Reply, _ judgement: Judgement) -> String? {
+        guard judgement.verdict != .accepted else { return nil }
+        let secrets = SecretTexts(
+            (sync?.secretTexts ?? []) + (sync?.pathKeys ?? [])
+                + [tokens.sent, tokens.sent?.split(separator: " ").last.map { String($0) }].compactMap(\.self)
+        )
+        return reply.reason(hiding: secrets.hidden)
+    }
+
     private func record(_ judgement: Judgement, _ batch: FrozenBatch) throws(StorageError) {
-        report.recorded(judgement, of: batch)
+        report.recorded(judgement, of: batch, now: .current())
         // Accepted, it will be forgotten with the batch.
         if judgement.verdict != .accepted { report.oversized(try queue.count(judgement.size, batch)) }
     }
 
     private func rejected(_ batch: FrozenBatch, _ fate: BatchQueue.Fate) -> Drain.Event {
-        report.rejected(fate, batch)
+        report.rejected(fate, batch, at: hub.clock.time(now: .current()))
         switch fate {
         case .deadLettered, .split: return .done
-        case .suspected: return .suspected
+        case .suspected:
+            recallRefusal()
+            return .suspected
         case .full: return .full
         }
     }

@@ -60,6 +60,7 @@ final class Uploader {
     /// Runs until the daemon stops.
     func run() {
         apply()
+        recallRefusal()
         obey(now: .current())
         if sync != nil, report.snapshot.storageError != nil || pending > 0 || commands.hasWork {
             attempts.trigger(.started, now: .current())
@@ -163,11 +164,9 @@ final class Uploader {
             attempts.metered.admitsRefresh(sync, now: now)
         else { return }
         report.keepingLastError {
-            tokens.exchange(
-                with: RequestFactory(sync, version: Release.version), over: &carrier.http, isIdle: true)
+            tokens.exchange(with: RequestFactory(sync, version: Release.version), isIdle: true)
         }
         attempts.metered.refreshesDone()
-        carrier.rest(sync)
         publish()
     }
 }

@@ -5,86 +5,79 @@ internal import Envelope
 /// Takes out of texts what no stranger may read. What is masked where it comes from is no secret any more by then; this
 /// is for what has found its way into a message all the same.
 struct Scrubber {
-    /// Shorter ones would be found everywhere.
-    private static let shortest = 4
-    /// A part of a path that is longer than this is taken for a key: some services know their clients by nothing else.
-    private static let longestPart = 15
+    /// The parts of paths that our examples and advice have. Any other may be a key: some services know their clients by
+    /// nothing else, and home-made ones have keys of any length.
+    static let words: Set<String> = [
+        "api", "apps", "batches", "index.php", "live", "locations", "log", "oauth", "osmand", "overland",
+        "owntracks", "phonetrack", "points", "pub", "token", "traccar", "v1", "v2", "webhook",
+    ]
 
-    /// The longest first: one may be part of another.
-    private let secrets: [String]
+    private let secrets: SecretTexts
+    /// Paths of the settings as they are written, and as they may be shown; the longest first.
+    private let paths: [(text: String, shown: String)]
 
     /// - Parameters:
     ///   - settings: those of the files; nil when they could not be read.
     ///   - listing: the settings as the daemon tells them.
     init(_ settings: Settings?, listing: [(key: String, value: JSONValue)]) {
-        var found = Set(settings?.secretTexts ?? [])
+        let syncs = (settings?.allDestinations ?? []).map(\.sync)
         let addresses =
             listing.compactMap(\.value.stringValue).filter { $0.contains("://") }
-            + (settings?.addresses ?? [])
-        for address in addresses { found.formUnion(Self.keys(inPathOf: address)) }
+            + syncs.flatMap(\.addresses)
+        var found = syncs.flatMap(\.secretTexts)
+        for address in addresses { found += Settings.pathParts(of: address).filter(Self.isKey) }
         for (key, value) in listing where key.hasPrefix("extras.") {
-            if let text = value.stringValue { found.insert(text) }
+            if let text = value.stringValue { found.append(text) }
         }
-        found = found.filter { $0.utf8.count >= Self.shortest && !$0.contains(Secret.mask) }
-        secrets = found.sorted { ($0.utf8.count, $0) > ($1.utf8.count, $1) }
+        secrets = SecretTexts(found)
+        let texts = Set(addresses.map { "/" + Settings.pathParts(of: $0).joined(separator: "/") })
+        paths = texts.map { ($0, Self.masked(path: $0)) }.filter { $0.text != $0.shown }
+            .sorted { ($0.text.utf8.count, $0.text) > ($1.text.utf8.count, $1.text) }
     }
 
     /// The text without any of the secrets.
     func scrubbed(_ text: String) -> String {
-        secrets.reduce(text) { text, secret in
-            text.contains(secret)
-                ? text.split(separator: secret, omittingEmptySubsequences: false).joined(
-                    separator: Secret.mask)
+        let known = paths.reduce(text) { text, path in
+            text.contains(path.text)
+                ? text.split(separator: path.text, omittingEmptySubsequences: false).joined(
+                    separator: path.shown)
                 : text
         }
+        return Self.withMaskedPaths(secrets.hidden(in: known))
     }
 
-    private static func keys(inPathOf address: String) -> [String] {
-        guard let start = address.firstRange(of: "://")?.upperBound else { return [] }
-        let path = address[start...].prefix { $0 != "?" && $0 != "#" }
-        return path.split(separator: "/").dropFirst().filter { $0.count > longestPart }.map { String($0) }
+    /// Whether a part of a path is to be taken out wherever it stands. A plain word may stand anywhere, so that the whole
+    /// report would suffer: it goes with its path alone.
+    private static func isKey(_ part: String) -> Bool {
+        guard !words.contains(part) else { return false }
+        return part.count > 15
+            || !part.utf8.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }
     }
-}
 
-extension Settings {
-    /// Every secret of every destination.
-    fileprivate var secretTexts: [String] {
-        allDestinations.flatMap { destination -> [String] in
-            let sync = destination.sync
-            var found = sync.headers.map(\.value.text)
-            switch sync.format {
-            case .beekon(let own): found += own.params.texts
-            case .template(let own): found += own.shape.params.texts
-            case .owntracks(let own): found += [own.username, own.password].compactMap { $0?.text }
-            case .overland, .osmand: break
-            }
-            if let auth = sync.auth {
-                found += [auth.accessToken, auth.refreshToken].compactMap { $0?.text }
-                found += auth.refreshPayload.map(\.value.text) + auth.refreshHeaders.map(\.value.text)
-            }
-            // Behind "Bearer ", "Basic " and the like.
-            found += found.flatMap { $0.split(separator: " ").dropFirst().map { String($0) } }
-            return found + sync.addresses.flatMap(Self.secrets(inAddress:))
+    private static func masked(path: some StringProtocol) -> String {
+        path.split(separator: "/", omittingEmptySubsequences: false)
+            .map { $0.isEmpty || words.contains(String($0)) ? String($0) : Secret.mask }.joined(
+                separator: "/")
+    }
+
+    /// The paths of all addresses in the text.
+    private static func withMaskedPaths(_ text: String) -> String {
+        var (result, rest) = ("", text[...])
+        while let mark = rest.firstRange(of: "://") {
+            result += rest[..<mark.upperBound]
+            rest = rest[mark.upperBound...]
+            let host = rest.prefix { $0 != "/" && !isEnd($0) }
+            result += host
+            rest = rest[host.endIndex...]
+            let path = rest.prefix { !isEnd($0) }
+            result += masked(path: path)
+            rest = rest[path.endIndex...]
         }
+        return result + rest
     }
 
-    fileprivate var addresses: [String] { allDestinations.flatMap(\.sync.addresses) }
-
-    /// User info and query, whole and in parts.
-    private static func secrets(inAddress address: String) -> [String] {
-        guard let start = address.firstRange(of: "://")?.upperBound else { return [] }
-        let rest = address[start...]
-        let authority = rest.prefix { !"/?#".contains($0) }
-        let user = authority.lastIndex(of: "@").map { String(authority[..<$0]) } ?? ""
-        let query = rest[authority.endIndex...].drop { $0 != "?" && $0 != "#" }.dropFirst()
-        let values = query.split(separator: "&").compactMap { part in
-            part.firstIndex(of: "=").map { String(part[part.index(after: $0)...]) }
-        }
-        // Of user info the password alone: a user's name is a word that may stand anywhere.
-        return values + user.split(separator: ":", maxSplits: 1).dropFirst().map { String($0) }
+    /// What ends the path of an address in a line of text.
+    private static func isEnd(_ character: Character) -> Bool {
+        character.isWhitespace || "?#\"'<>|,;\\`{}".contains(character)
     }
-}
-
-extension Settings.Sync {
-    fileprivate var addresses: [String] { [url, proxy, auth?.refreshURL].compactMap(\.self) }
 }

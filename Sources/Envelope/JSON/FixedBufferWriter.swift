@@ -16,6 +16,15 @@ package struct FixedBufferWriter {
         UnsafeRawBufferPointer(rebasing: room[..<count])
     }
 
+    /// Takes back a comma that was written last.
+    ///
+    /// - Returns: false where there is none.
+    mutating func dropComma() -> Bool {
+        guard count > 0, room[count - 1] == UInt8(ascii: ",") else { return false }
+        count -= 1
+        return true
+    }
+
     /// The next bytes, to be filled by the caller.
     @inline(__always) private mutating func next(_ size: Int) -> UnsafeMutableRawBufferPointer {
         precondition(size <= room.count - count)

@@ -33,6 +33,8 @@ package struct JSONReader {
         package var bytes = JSONReader.byteLimit
         /// Two members of an object may have the same name; the last counts.
         package var allowsDuplicates = true
+        /// Of those, if they are allowed, none counts.
+        package var dropsDuplicates = false
 
         package init() {}
     }
@@ -100,6 +102,7 @@ package struct JSONReader {
         guard depth < limits.depth else { throw Malformed() }
         position += 1
         var members: [String: JSON] = [:]
+        var doubled: Set<String> = []
         skipSpace()
         if consume(UInt8(ascii: "}")) { return .object(members) }
         repeat {
@@ -109,12 +112,14 @@ package struct JSONReader {
             skipSpace()
             guard consume(UInt8(ascii: ":")) else { throw Malformed() }
             let value = try value(depth: depth + 1)
-            guard members.updateValue(value, forKey: name) == nil || limits.allowsDuplicates else {
-                throw Malformed()
+            if members.updateValue(value, forKey: name) != nil {
+                guard limits.allowsDuplicates else { throw Malformed() }
+                if limits.dropsDuplicates { doubled.insert(name) }
             }
             skipSpace()
         } while consume(UInt8(ascii: ","))
         guard consume(UInt8(ascii: "}")) else { throw Malformed() }
+        for name in doubled { members[name] = nil }
         return .object(members)
     }
 

@@ -5,9 +5,9 @@ extension Template {
     /// What is the same in all records of a batch; each part as it stands in JSON.
     struct Surroundings {
         var session: UUIDv7
-        /// Escaped, without quotation marks.
+        /// Escaped, without quotation marks; of a line as it is.
         var deviceID: [UInt8]
-        /// Escaped, without quotation marks.
+        /// Escaped, without quotation marks; of a line as it is.
         var installID: [UInt8]
         /// Fields for the end of the outermost object, each after a comma.
         var end: [UInt8] = []
@@ -21,34 +21,80 @@ extension Template {
         private let surroundings: Surroundings
         /// Bytes for a record, but for its geofence's id.
         private let room: Int
-        /// How often that id is in it.
-        private let identifiers: Int
+        /// How often that id is in it: of JSON, and of a line.
+        private let identifiers: (json: Int, line: Int)
 
         init(_ template: Template, in surroundings: Surroundings) {
             self.template = template
             self.surroundings = surroundings
             room = template.pieces.reduce(0) { $0 + Self.room(for: $1, in: surroundings) }
-            identifiers = template.pieces.count { $0 == .tag(.geofenceIdentifier) }
+            identifiers = (
+                template.pieces.count { $0 == .tag(.geofenceIdentifier) },
+                template.pieces.count {
+                    if case .escaped(.geofenceIdentifier, _) = $0 { true } else { false }
+                }
+            )
         }
 
-        /// Appends the record as JSON.
+        /// Appends the record as JSON, or as a line.
         func append(_ record: TemplateRecord, to buffer: inout [UInt8]) {
-            let identifier = record.crossing.map { JSONString.escaped($0.geofence) } ?? []
-            let size = room + identifiers * identifier.count
+            let fence = record.crossing?.geofence ?? ""
+            let identifier = identifiers.json > 0 ? JSONString.escaped(fence) : []
+            let size = room + identifiers.json * identifier.count + identifiers.line * 2 * fence.utf8.count
             withUnsafeTemporaryAllocation(byteCount: size, alignment: 1) { room in
                 var text = FixedBufferWriter(room)
-                template.literals.withUnsafeBytes { literals in
-                    for piece in template.pieces {
-                        switch piece {
-                        case .literal(let range): text.put(UnsafeRawBufferPointer(rebasing: literals[range]))
-                        case .tag(let tag): put(tag, of: record, identifier, into: &text)
-                        case .extras: text.put(bytes: surroundings.extras)
-                        case .end: text.put(bytes: surroundings.end)
-                        }
-                    }
-                }
+                template.literals.withUnsafeBytes { put(record, identifier, literals: $0, into: &text) }
                 buffer.append(contentsOf: text.written)
             }
+        }
+
+        /// What is left out takes a comma with it: the one before it, or, where it was the first, the one behind it.
+        private func put(
+            _ record: TemplateRecord, _ identifier: [UInt8], literals: UnsafeRawBufferPointer,
+            into text: inout FixedBufferWriter
+        ) {
+            var skipsComma = false
+            func put(_ bytes: UnsafeRawBufferPointer) {
+                guard let first = bytes.first else { return }
+                let rest = bytes.dropFirst(skipsComma && first == UInt8(ascii: ",") ? 1 : 0)
+                skipsComma = false
+                text.put(UnsafeRawBufferPointer(rebasing: rest))
+            }
+            var index = 0
+            while index < template.pieces.count {
+                let piece = template.pieces[index]
+                index += 1
+                switch piece {
+                case .literal(let range): put(UnsafeRawBufferPointer(rebasing: literals[range]))
+                case .optional(let tag, let count):
+                    guard record.isUnknown(tag) else { continue }
+                    index += count
+                    skipsComma = !text.dropComma()
+                case .tag(let tag): self.put(tag, of: record, identifier, into: &text)
+                case .integer(let tag): text.put(whole: record.number(tag) ?? 0)
+                case .time(let tag, let scale):
+                    let unit = tag == .timestampSeconds ? record.time.wholeSeconds : record.time.milliseconds
+                    text.put(word: Self.scaled(unit, by: scale).description)
+                case .escaped(let tag, let place):
+                    text.put(bytes: LineText.escaped(words(tag, of: record), in: place))
+                case .extras: surroundings.extras.withUnsafeBytes { put($0) }
+                case .end: surroundings.end.withUnsafeBytes { put($0) }
+                }
+            }
+        }
+
+        /// Of a line, what a text has before it is escaped.
+        private func words(_ tag: TemplateTag, of record: TemplateRecord) -> [UInt8] {
+            if tag == .deviceID { return surroundings.deviceID }
+            if tag == .installID { return surroundings.installID }
+            return Array((record.crossing?.geofence ?? "").utf8)
+        }
+
+        /// Kept within the times that InfluxDB has: from 1677 to 2262.
+        private static func scaled(_ time: Int64, by scale: Int64) -> Int64 {
+            let limit = Int64.max - 1
+            let (product, hasOverflowed) = time.multipliedReportingOverflow(by: scale)
+            return hasOverflowed ? (time < 0 ? -limit : limit) : min(max(product, -limit), limit)
         }
 
         /// No finite Double takes more bytes, and neither does any word that a tag stands for.
@@ -62,14 +108,16 @@ extension Template {
             case .tag(.uuid), .tag(.sessionID): UUIDv7.textSize
             case .tag(.deviceID): surroundings.deviceID.count
             case .tag(.installID): surroundings.installID.count
-            case .tag(.geofenceIdentifier): 0
-            case .tag: shortRoom
+            case .escaped(.deviceID, _): 2 * surroundings.deviceID.count
+            case .escaped(.installID, _): 2 * surroundings.installID.count
+            case .tag(.geofenceIdentifier), .escaped, .optional: 0
+            case .tag, .integer, .time: shortRoom
             }
         }
 
         /// Unknown values are those that the guide's SDK writes: −1 for what cannot be negative, except that an altitude
-        /// and an odometer are 0, and a certainty that nobody has measured is 100. An event without a position, which the SDK
-        /// does not have, is nowhere.
+        /// and an odometer are 0, and a certainty that nobody has measured is 100. What the SDK does not have is `null`: motion
+        /// that is unknown, and the place of an event without a position.
         private func put(
             _ tag: TemplateTag, of record: TemplateRecord, _ identifier: [UInt8],
             into text: inout FixedBufferWriter
@@ -79,13 +127,16 @@ extension Template {
             case .latitude: text.put(orNull: record.coordinate?.latitude)
             case .longitude: text.put(orNull: record.coordinate?.longitude)
             case .speed: text.put(fix?.speed, unknown: -1)
+            case .speedKmh, .speedKnots, .speedMph: text.put(orNull: record.number(tag))
             case .heading: text.put(fix?.bearing, unknown: -1)
             case .accuracy: text.put(record.accuracy, unknown: -1)
             case .altitude: text.put(fix?.altitude, unknown: 0)
             case .timestamp: text.put(record.time)
+            case .timestampSeconds: text.put(word: record.time.wholeSeconds.description)
+            case .timestampMilliseconds: text.put(word: record.time.milliseconds.description)
             case .uuid: text.put(record.id)
             case .event: text.put(word: record.event.rawValue)
-            case .isMoving: text.put(record.location?.motion == .moving)
+            case .isMoving: record.isMoving.map { text.put($0) } ?? text.put("null")
             case .mock: text.put(fix?.isMock ?? false)
             case .odometer: text.put(record.odometer, unknown: 0)
             case .activityType: text.put(Self.name(of: record.location?.activity))
@@ -94,6 +145,7 @@ extension Template {
             case .batteryIsCharging: text.put(record.battery.isCharging ?? false)
             case .geofenceIdentifier: text.put(bytes: identifier)
             case .geofenceAction: text.put(word: (record.crossing?.kind.rawValue ?? "").uppercased())
+            case .geofenceReason: text.put(word: record.reason?.rawValue ?? "")
             case .deviceID: text.put(bytes: surroundings.deviceID)
             case .installID: text.put(bytes: surroundings.installID)
             case .sessionID: text.put(surroundings.session)
@@ -127,6 +179,13 @@ extension FixedBufferWriter {
     fileprivate mutating func put(orNull value: Double?) {
         guard let value else { return put("null") }
         put(value)
+    }
+
+    /// The nearest whole number, within the 64 bits of InfluxDB; the value must be finite.
+    fileprivate mutating func put(whole value: Double) {
+        // 2⁶³ itself does not fit, and the largest Double below is 1,024 less.
+        let bounded = Swift.min(Swift.max(value.rounded(), -9.2e18), 9.2e18)
+        put(word: Int64(bounded).description)
     }
 
     fileprivate mutating func put(bytes: [UInt8]) {

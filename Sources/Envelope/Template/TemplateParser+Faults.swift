@@ -87,7 +87,8 @@ extension TemplateParser {
             switch pieces.last {
             case .tag where text.count == literalEnd:
                 return fault(at: position, "a tag stands for a whole value, and more follows it", joined)
-            case .tag, .literal, .extras, .end, nil: return strange("a comma", "write one between two values")
+            case .tag, .literal, .integer, .time, .escaped, .optional, .extras, .end, nil:
+                return strange("a comma", "write one between two values")
             }
         }
     }

@@ -63,7 +63,7 @@ extension TemplateParser {
     }
 
     /// The grammar of RFC 8259, section 6.
-    private static func isNumber(_ run: ArraySlice<UInt8>) -> Bool {
+    static func isNumber(_ run: ArraySlice<UInt8>) -> Bool {
         var rest = run
         func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
         func digits() -> Int {
@@ -88,7 +88,7 @@ extension TemplateParser {
     }
 
     /// Whether any digit but 0 stands before the exponent.
-    private static func hasDigits(_ number: ArraySlice<UInt8>) -> Bool {
+    static func hasDigits(_ number: ArraySlice<UInt8>) -> Bool {
         number.prefix { $0 != UInt8(ascii: "e") && $0 != UInt8(ascii: "E") }
             .contains { (UInt8(ascii: "1")...UInt8(ascii: "9")).contains($0) }
     }

@@ -1,6 +1,7 @@
 extension TemplateParser {
     /// A tag where a value is expected.
-    mutating func wholeValueTag() throws(TemplateFault) {
+    @discardableResult
+    mutating func wholeValueTag() throws(TemplateFault) -> TemplateTag {
         let start = position
         let tag = try readTag()
         guard tag.kind != .text else {
@@ -9,6 +10,7 @@ extension TemplateParser {
                 "write \"\(tag.written)\"")
         }
         mark(.tag(tag))
+        return tag
     }
 
     /// A tag inside a string.
@@ -17,12 +19,13 @@ extension TemplateParser {
     }
 
     /// From `<%=` to `%>`.
-    private mutating func readTag() throws(TemplateFault) -> TemplateTag {
+    mutating func readTag() throws(TemplateFault) -> TemplateTag {
         let start = position
         guard follows("<%=") else {
             throw fault(
                 at: start, "a tag begins with <%=",
-                "write <%= and a name, or \\u003c% in a string for the characters themselves")
+                "write <%= and a name"
+                    + (body == .text ? "" : ", or \\u003c% in a string for the characters themselves"))
         }
         position += 3
         skipBlanks()

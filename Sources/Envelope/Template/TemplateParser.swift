@@ -1,6 +1,6 @@
 /// Reads a template, or plain JSON, strictly as RFC 8259 has it, and copies it without the white space between its tokens.
 ///
-/// Structure is here; strings, tags and other values are in extensions. Recursion is bounded by `Template.depthLimit`.
+/// Structure is here; strings, tags, other values and lines are in extensions. Recursion is bounded by `Template.depthLimit`.
 struct TemplateParser {
     /// A field of the outermost object.
     struct Member: Equatable, Sendable {
@@ -8,6 +8,8 @@ struct TemplateParser {
         var name: [UInt8]
         /// Name and value as JSON.
         var text: [UInt8]
+        /// As JSON.
+        var value: [UInt8]
     }
 
     /// What an object is in the whole.
@@ -16,6 +18,7 @@ struct TemplateParser {
     let bytes: [UInt8]
     /// nil: plain JSON, in which `<%` is text like any other.
     let tags: Template.Kind?
+    let body: TemplateBody
     var position = 0
     /// What has been copied.
     var text: [UInt8] = []
@@ -24,6 +27,8 @@ struct TemplateParser {
     private(set) var members: [Member] = []
     /// An object `extras` in the outermost one.
     private(set) var room: Template.ExtrasRoom?
+    /// Of a line's tags and fields.
+    var keys: Set<[UInt8]> = []
     var tagCount = 0
     /// Of the copied text, what is in pieces already.
     private(set) var literalEnd = 0
@@ -31,17 +36,22 @@ struct TemplateParser {
     /// Bytes. The largest extras there can be, 64 texts of 1024 characters that need escapes, have fewer.
     private static let memberLimit = 524_288
 
-    init(_ bytes: [UInt8], tags: Template.Kind?) {
+    init(_ bytes: [UInt8], tags: Template.Kind?, body: TemplateBody = .json) {
         self.bytes = bytes
         self.tags = tags
+        self.body = body
     }
 
     /// The fields of an object, in their order.
     ///
     /// - Returns: nil unless the text is one JSON object without repeated names, of no more than `memberLimit` bytes.
     static func members(of object: String) -> [Member]? {
-        guard object.utf8.count <= memberLimit else { return nil }
-        var parser = TemplateParser(Array(object.utf8), tags: nil)
+        object.utf8.count <= memberLimit ? members(in: Array(object.utf8)) : nil
+    }
+
+    /// The same of one that was written here, and so has bounds.
+    static func members(in object: [UInt8]) -> [Member]? {
+        var parser = TemplateParser(object, tags: nil)
         parser.skipSpace()
         guard parser.next == UInt8(ascii: "{") else { return nil }
         guard (try? parser.object(.outermost, depth: 1)) != nil else { return nil }
@@ -49,30 +59,41 @@ struct TemplateParser {
         return parser.next == nil ? parser.members : nil
     }
 
-    /// Reads all of a template.
+    /// Reads all of a template that is JSON.
     mutating func parse() throws(TemplateFault) {
+        try begin()
+        switch next {
+        case UInt8(ascii: "{"): try object(.outermost, depth: 1)
+        case UInt8(ascii: "[") where body == .form:
+            throw fault(
+                at: position, "a form has named fields, so its template is an object",
+                "write {\"name\": value}")
+        case UInt8(ascii: "["):
+            isArray = true
+            try array(isOutermost: true, depth: 1)
+        default: throw strange("{ or [", "a template is an object or an array")
+        }
+        try end("remove what follows, or a bracket too many")
+    }
+
+    /// Up to the first character, which there is.
+    mutating func begin() throws(TemplateFault) {
         guard bytes.count <= Template.sizeLimit else {
             throw fault(
                 at: Template.sizeLimit, "the template has more than \(Template.sizeLimit) bytes", "shorten it"
             )
         }
         skipSpace()
-        switch next {
-        case UInt8(ascii: "{"): try object(.outermost, depth: 1)
-        case UInt8(ascii: "["):
-            isArray = true
-            try array(isOutermost: true, depth: 1)
-        case nil:
+        guard next != nil else {
             throw fault(at: 0, "the template is empty", "leave the setting out to use the default record")
-        default: throw strange("{ or [", "a template is an object or an array")
         }
+    }
+
+    /// Nothing but space may follow.
+    mutating func end(_ advice: String) throws(TemplateFault) {
         flush()
         skipSpace()
-        guard next == nil else {
-            throw fault(
-                at: position, "the template has ended before this",
-                "remove what follows, or a bracket too many")
-        }
+        guard next == nil else { throw fault(at: position, "the template has ended before this", advice) }
     }
 
     // MARK: Structure
@@ -86,7 +107,7 @@ struct TemplateParser {
         if next != UInt8(ascii: "}") {
             repeat {
                 skipSpace()
-                let (nameStart, start) = (position, text.count)
+                let (nameStart, start, first) = (position, text.count, pieces.count)
                 let name = try self.name()
                 guard names.insert(name).inserted else {
                     throw fault(
@@ -95,8 +116,13 @@ struct TemplateParser {
                 }
                 try colon()
                 let holdsExtras = role == .outermost && tags != nil && name == Array("extras".utf8)
-                try value(depth: depth, isExtras: holdsExtras)
-                if role == .outermost { members.append(Member(name: name, text: Array(text[start...]))) }
+                let valueStart = text.count
+                let sole = try value(depth: depth, isExtras: holdsExtras)
+                if let sole, isLeftOut(sole) { wrap(sole, from: start, since: first) }
+                if role == .outermost {
+                    members.append(
+                        Member(name: name, text: Array(text[start...]), value: Array(text[valueStart...])))
+                }
             } while try separator(closing: UInt8(ascii: "}"), opening)
         } else if role == .outermost, tags != nil {
             throw fault(at: opening, "the template is an empty object", "write what is to be sent")
@@ -138,15 +164,36 @@ struct TemplateParser {
     /// A value inside an object or an array.
     ///
     /// - Parameter isExtras: it is the field `extras` of the outermost object.
-    private mutating func value(depth: Int, isExtras: Bool) throws(TemplateFault) {
+    /// - Returns: the tag, if it is nothing but one.
+    @discardableResult
+    private mutating func value(depth: Int, isExtras: Bool) throws(TemplateFault) -> TemplateTag? {
         skipSpace()
         switch next {
-        case UInt8(ascii: "{"): try object(isExtras ? .extras : .inner, depth: depth + 1)
-        case UInt8(ascii: "["): try array(isOutermost: false, depth: depth + 1)
-        case UInt8(ascii: "\""): try string(isName: false)
-        case UInt8(ascii: "<") where tags != nil && follows("<%"): try wholeValueTag()
+        case UInt8(ascii: "{"), UInt8(ascii: "["):
+            guard body == .json else {
+                throw fault(
+                    at: position, "a form has no objects or arrays in it",
+                    "write their members beside the others"
+                )
+            }
+            guard next == UInt8(ascii: "{") else {
+                try array(isOutermost: false, depth: depth + 1)
+                return nil
+            }
+            try object(isExtras ? .extras : .inner, depth: depth + 1)
+        case UInt8(ascii: "\""):
+            let before = tagCount
+            let plain = try string(isName: false)
+            if plain.isEmpty, tagCount == before + 1, case .tag(let tag)? = pieces.last { return tag }
+        case UInt8(ascii: "<") where tags != nil && follows("<%"): return try wholeValueTag()
         default: try scalar()
         }
+        return nil
+    }
+
+    /// What has nothing but this tag is left out when that is unknown.
+    private func isLeftOut(_ tag: TemplateTag) -> Bool {
+        body == .json ? tag.isLeftOutOfJSON : tag.canBeUnknown(in: tags ?? .location)
     }
 
     private mutating func colon() throws(TemplateFault) {
@@ -195,8 +242,18 @@ struct TemplateParser {
         position += 1
     }
 
+    /// What was copied from `start` on, with the pieces since number `first`, is left out when the tag is unknown.
+    mutating func wrap(_ tag: TemplateTag, from start: Int, since first: Int) {
+        flush()
+        guard pieces.indices.contains(first), case .literal(let range) = pieces[first] else { return }
+        let own = [.literal(start..<range.upperBound)] + pieces[(first + 1)...]
+        pieces.removeSubrange(first...)
+        if range.lowerBound < start { pieces.append(.literal(range.lowerBound..<start)) }
+        pieces += [.optional(tag, count: own.count)] + own
+    }
+
     /// What was copied since the last piece becomes one.
-    private mutating func flush() {
+    mutating func flush() {
         if literalEnd < text.count { pieces.append(.literal(literalEnd..<text.count)) }
         literalEnd = text.count
     }

@@ -13,8 +13,9 @@ package struct TemplatePayload: Sendable {
     ///   - installID: of this installation.
     package init(shape: TemplateShape, deviceID: String, installID: String) {
         self.shape = shape
-        self.deviceID = JSONString.escaped(deviceID)
-        self.installID = JSONString.escaped(installID)
+        let isJSON = shape.body != .text
+        self.deviceID = isJSON ? JSONString.escaped(deviceID) : Array(deviceID.utf8)
+        self.installID = isJSON ? JSONString.escaped(installID) : Array(installID.utf8)
     }
 
     /// The same rows always make the same bytes.
@@ -23,12 +24,17 @@ package struct TemplatePayload: Sendable {
     ///   - extras: a JSON object, as it was stored with the rows; nil when there are none. What is no JSON object is not
     ///     sent: it could only come from a damaged database.
     ///   - records: locations and events in any order; exactly one unless the shape is an array.
-    /// - Returns: nil for another number of records.
+    /// - Returns: nil for another number of records, and for events where there is no template for them.
     package mutating func encode(session: UUIDv7, extras: String?, records: [TemplateRecord]) -> [UInt8]? {
-        guard shape.isBatching || records.count == 1 else { return nil }
+        guard shape.isBatching || records.count == 1,
+            shape.geofence != nil || records.allSatisfy({ $0.crossing == nil })
+        else { return nil }
         let extras = extras.flatMap { TemplateParser.members(of: $0) } ?? []
         encode(TemplateRecord.inOrder(records), session: session, extras: extras)
-        return buffer
+        return switch shape.body {
+        case .json, .text: buffer
+        case .form: FormText.text(of: buffer, limit: shape.isQuery ? TemplateShape.queryLimit : nil)
+        }
     }
 
     /// Gives back the buffer, which has the size of the longest body.
@@ -40,24 +46,25 @@ package struct TemplatePayload: Sendable {
         _ records: [TemplateRecord], session: UUIDv7, extras: [TemplateParser.Member]
     ) {
         buffer.removeAll(keepingCapacity: true)
-        let isRoot = shape.isRecordBody || shape.isArrayBody
+        let isJSON = shape.body != .text
+        let isRoot = shape.isRecordBody || shape.isArrayBody || !isJSON
         if !isRoot {
             buffer.append(UInt8(ascii: "{"))
             JSONString.append(shape.rootProperty, to: &buffer)
             buffer.append(UInt8(ascii: ":"))
         }
-        if shape.isBatching { buffer.append(UInt8(ascii: "[")) }
+        if shape.isBatching, isJSON { buffer.append(UInt8(ascii: "[")) }
         let locations = renderer(of: shape.location, session: session, extras: extras)
-        let events = renderer(of: shape.geofence, session: session, extras: extras)
+        let events = renderer(of: shape.geofence ?? shape.location, session: session, extras: extras)
         for (index, record) in records.enumerated() {
-            if index > 0 { buffer.append(UInt8(ascii: ",")) }
+            if index > 0, isJSON { buffer.append(UInt8(ascii: ",")) }
             if record.crossing == nil {
                 locations.append(record, to: &buffer)
             } else {
                 events.append(record, to: &buffer)
             }
         }
-        if shape.isBatching { buffer.append(UInt8(ascii: "]")) }
+        if shape.isBatching, isJSON { buffer.append(UInt8(ascii: "]")) }
         if !isRoot {
             shape.params.append(to: &buffer)
             if shape.extras == .root {
@@ -80,7 +87,9 @@ package struct TemplatePayload: Sendable {
         case .none: break
         case .root: if shape.isRecordBody { result.end += Self.fields(extras, without: taken) }
         case .record:
-            if template.isArray {
+            if template.body == .text {
+                result.extras = LineText.fields(extras, without: template.names)
+            } else if template.isArray {
                 // The guide's way: an object after the last element.
                 let fields = Self.fields(extras, without: [])
                 if !fields.isEmpty {

@@ -95,6 +95,68 @@ package struct TemplateRecord: Equatable, Sendable {
         if case .event(let event) = row { event.crossing } else { nil }
     }
 
+    /// nil for a location, and for a crossing that a fix has shown.
+    var reason: GeofenceEvent.Reason? {
+        if case .event(let event) = row { event.reason } else { nil }
+    }
+
+    /// The number that a tag stands for; nil when it is unknown, and for what is none.
+    func number(_ tag: TemplateTag) -> Double? {
+        let fix = location?.fix
+        let value: Double? =
+            switch tag {
+            case .latitude: coordinate?.latitude
+            case .longitude: coordinate?.longitude
+            case .speed: fix?.speed
+            case .speedKmh: fix?.speed.map { Self.perHour($0, meters: 1000) }
+            case .speedKnots: fix?.speed.map { Self.perHour($0, meters: 1852) }
+            case .speedMph: fix?.speed.map { Self.perHour($0, meters: 1609.344) }
+            case .heading: fix?.bearing
+            case .accuracy: accuracy
+            case .altitude: fix?.altitude
+            case .timestampSeconds: Double(time.wholeSeconds)
+            case .timestampMilliseconds: Double(time.milliseconds)
+            case .odometer: odometer
+            case .activityConfidence: 100
+            case .batteryLevel: battery.level
+            case .timestamp, .uuid, .event, .isMoving, .mock, .activityType, .batteryIsCharging,
+                .geofenceIdentifier, .geofenceAction, .geofenceReason, .deviceID, .installID, .sessionID:
+                nil
+            }
+        return value.flatMap { $0.isFinite ? $0 : nil }
+    }
+
+    /// A speed in units of so many metres an hour. Decimals after the sixth are cut: less than half a micrometre a second.
+    private static func perHour(_ speed: Double, meters: Double) -> Double {
+        (speed * 3600 / meters * 1e6).rounded() / 1e6
+    }
+
+    /// nil when it is unknown.
+    var isMoving: Bool? {
+        switch location?.motion {
+        case .moving: true
+        case .stationary: false
+        case .unknown, nil: nil
+        }
+    }
+
+    /// Whether there is nothing to write for a tag.
+    func isUnknown(_ tag: TemplateTag) -> Bool {
+        switch tag {
+        case .latitude, .longitude, .speed, .speedKmh, .speedKnots, .speedMph, .heading, .accuracy, .altitude,
+            .timestampSeconds, .timestampMilliseconds, .odometer, .activityConfidence, .batteryLevel:
+            number(tag) == nil
+        case .event: event == .none
+        case .isMoving: isMoving == nil
+        case .mock: location == nil
+        case .activityType: location?.activity == nil || location?.activity == .unknown
+        case .batteryIsCharging: battery.isCharging == nil
+        case .geofenceIdentifier: crossing?.geofence.isEmpty ?? true
+        case .geofenceReason: reason == nil
+        case .timestamp, .uuid, .geofenceAction, .deviceID, .installID, .sessionID: false
+        }
+    }
+
     var event: Event {
         switch location?.trigger {
         case nil: .geofence

@@ -3,11 +3,14 @@ extension TemplateTag {
     private static let otherNames: [String: TemplateTag] = [
         "acc": .accuracy, "action": .geofenceAction, "activity": .activityType, "alt": .altitude,
         "battery": .batteryLevel, "bearing": .heading, "confidence": .activityConfidence, "course": .heading,
-        "device": .deviceID, "ellipsoidal_altitude": .altitude, "geofence": .geofenceIdentifier,
+        "device": .deviceID, "ellipsoidal_altitude": .altitude, "epoch": .timestampSeconds,
+        "geofence": .geofenceIdentifier,
         "geofence_id": .geofenceIdentifier, "id": .uuid, "identifier": .geofenceIdentifier,
-        "is_charging": .batteryIsCharging, "is_mock": .mock, "lat": .latitude, "level": .batteryLevel,
-        "lng": .longitude, "lon": .longitude, "motion": .isMoving, "session": .sessionID, "time": .timestamp,
-        "trigger": .event,
+        "is_charging": .batteryIsCharging, "is_mock": .mock, "km_h": .speedKmh, "kmh": .speedKmh,
+        "knots": .speedKnots, "kph": .speedKmh, "lat": .latitude, "level": .batteryLevel, "lng": .longitude,
+        "lon": .longitude, "milliseconds": .timestampMilliseconds, "motion": .isMoving, "mph": .speedMph,
+        "seconds": .timestampSeconds, "session": .sessionID, "time": .timestamp, "trigger": .event,
+        "tst": .timestampSeconds, "unix": .timestampSeconds,
     ]
 
     /// Tags of the guide whose values no receiver here reports, with what the guide's own SDK writes when unknown.

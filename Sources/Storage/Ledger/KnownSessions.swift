@@ -7,6 +7,15 @@ struct CurrentSession: Equatable, Sendable {
     var tail = SessionTail(reference: nil, odometer: 0)
     /// The last sequence number given in this session; one less than the first when it has none.
     var lastSeq: Int64
+    /// The number of the run of instants that the tail belongs to, as given with it.
+    var run = 0
+
+    /// Whether the session has come to this instant already, in the same run. One that lies further back shows that the clock
+    /// was put back, also to a daemon that could not read how far the session had come.
+    func hasPassed(_ time: Timestamp, in run: Int?) -> Bool {
+        guard let run, run == self.run, let last = tail.reference?.time, time <= last else { return false }
+        return last.seconds(since: time) <= ReceiverTime.repetitionLimit
+    }
 }
 
 /// The sessions in the database.

@@ -14,6 +14,8 @@ package struct RejectedRow: Equatable, Sendable {
     package var httpStatus: Int
     /// When it did.
     package var rejectedAt: Timestamp
+    /// What it said; nil: nothing.
+    package var reason: String?
 }
 
 extension History {
@@ -52,7 +54,7 @@ extension History {
     ) throws(SQLiteError) -> Statement {
         let rows = try statements.db.prepare(
             """
-            SELECT \(columns), batch, http_status, rejected_at FROM \(table) \
+            SELECT \(columns), batch, http_status, rejected_at, reason FROM \(table) \
             WHERE (rejected_at, seq) > (?, ?) AND destination = ? ORDER BY rejected_at, seq LIMIT ?
             """)
         try rows.bind([
@@ -78,7 +80,7 @@ extension History {
                 RejectedRow(
                     location: row.location, event: nil, batch: batch,
                     httpStatus: Int(clamping: rows.integer(20)),
-                    rejectedAt: Timestamp(milliseconds: rows.integer(21))))
+                    rejectedAt: Timestamp(milliseconds: rows.integer(21)), reason: rows.text(22)))
         }
         if count < limit { (cursor.isAtEvents, cursor.last) = (true, (.min, .min)) }
         return found
@@ -101,7 +103,8 @@ extension History {
                 RejectedRow(
                     location: nil, event: row.event(session: session), batch: batch,
                     httpStatus: Int(clamping: rows.integer(behind + 1)),
-                    rejectedAt: Timestamp(milliseconds: rows.integer(behind + 2))))
+                    rejectedAt: Timestamp(milliseconds: rows.integer(behind + 2)),
+                    reason: rows.text(behind + 3)))
         }
         cursor.isAtEnd = count < limit
         return found

@@ -49,6 +49,17 @@ package struct BatchDraft: Sendable {
             vehicleEvents: vehicleEvents, members: members, vehicleMembers: vehicleMembers)
     }
 
+    /// Nothing but the entries into geofences and the exits; nil when there are none.
+    package var ofGeofences: BatchDraft? {
+        guard !events.isEmpty else { return nil }
+        var members = members
+        members.runs = []
+        members.events.subtract(vehicleMembers)
+        return BatchDraft(
+            destination: destination, session: session, extras: extras, locations: [], events: events,
+            vehicleEvents: [], members: members)
+    }
+
     /// Events of every kind.
     package var eventCount: Int { events.count + vehicleEvents.count }
 
@@ -121,6 +132,22 @@ package struct StoredRequest: Equatable, Sendable {
         self.format = format
         self.head = head
         self.body = body
+    }
+}
+
+/// How rows were refused for good.
+package struct Refusal: Equatable, Sendable {
+    /// The HTTP status; 0: the connection was closed without an answer, time and again.
+    package var status: Int
+    /// What the server said, in a line without secrets; nil: nothing.
+    package var reason: String?
+    /// When.
+    package var time: Timestamp
+
+    package init(status: Int, reason: String? = nil, time: Timestamp) {
+        self.status = status
+        self.reason = reason
+        self.time = time
     }
 }
 

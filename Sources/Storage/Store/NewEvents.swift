@@ -10,6 +10,8 @@ package struct NewEvents: Sendable {
     package var vehicleEvents: [VehicleEvent]
     /// The states of geofences that go with them.
     package var changes: [Geofences.Change]
+    /// The keys of geofences of which the state is not known any more.
+    package var forgotten: [Int64] = []
     /// The session under way, or the one of the events between two sessions.
     package var session: UUIDv7
     /// When that session began, for its row, which is written with its first event.

@@ -23,12 +23,15 @@ package struct NewLocation: Sendable {
     package var memory: Admission.Memory?
     /// What is to be remembered of the vehicle; nil leaves what is stored.
     package var vehicle: NewVehicle?
+    /// The number of the run that its instant belongs to: within one they ascend, or the location is refused. 0 also is that of
+    /// what had been stored before the daemon started. nil: nobody says.
+    package var run: Int?
 
     /// Everything that one write needs.
     package init(
         location: Location, session: UUIDv7, sessionStartedAt: Timestamp, odometer: Double, extras: String?,
         prunesByAge: Bool, agesOnlyBefore: Timestamp? = nil, ages: AgeTrust.Memory? = nil,
-        memory: Admission.Memory? = nil, vehicle: NewVehicle? = nil
+        memory: Admission.Memory? = nil, vehicle: NewVehicle? = nil, run: Int? = nil
     ) {
         self.location = location
         self.session = session
@@ -40,5 +43,6 @@ package struct NewLocation: Sendable {
         self.ages = ages
         self.memory = memory
         self.vehicle = vehicle
+        self.run = run
     }
 }

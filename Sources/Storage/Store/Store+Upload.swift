@@ -69,16 +69,26 @@ extension Store {
     /// A 400 or 422: the rows become dead letters, unless that raises the suspicion that the endpoint is at fault.
     ///
     /// - Parameters:
+    ///   - reason: what the server said, bounded and without secrets: it is kept with each row.
     ///   - trusted: the time by which dead letters grow old; nil when no clock can be trusted.
     ///   - isBlamed: its row is known to be at fault, and the endpoint is not.
     @available(*, noasync, message: "blocks on the disk")
     package func reject(
-        _ batch: FrozenBatch, status: Int, at time: Timestamp, trusted: Timestamp? = nil,
-        isBlamed: Bool = false
+        _ batch: FrozenBatch, status: Int, reason: String? = nil, at time: Timestamp,
+        trusted: Timestamp? = nil, isBlamed: Bool = false
     ) throws(StorageError) -> Rejection {
         return try performAtAnyCost("reject") { (writer) throws(SQLiteError) in
             try writer.reject(
-                writer.known(batch), status: status, at: time, trusted: trusted, isBlamed: isBlamed)
+                writer.known(batch), because: Refusal(status: status, reason: reason, time: time),
+                trusted: trusted, isBlamed: isBlamed)
+        }
+    }
+
+    /// How the newest of the dead letters were refused; nil: there are none.
+    @available(*, noasync, message: "blocks on the disk")
+    package func newestRefusal(by destination: DestinationName) throws(StorageError) -> Refusal? {
+        try perform("read dead letters") { (writer) throws(SQLiteError) in
+            try writer.tables.deadLetters.newest(of: destination)
         }
     }
 

@@ -106,13 +106,15 @@ package final class Store: Sendable {
     /// Writes one location, and what its fix decided about the geofences, in one transaction. It is stored when this
     /// returns; a power cut cannot undo it (with durability full).
     ///
-    /// - Returns: how many locations are pending now.
+    /// - Returns: how many locations are pending now; nil: the location was refused, because its session has come to this
+    ///   instant already. What its fix decided is written all the same.
     @available(*, noasync, message: "blocks on the disk")
     package func insert(_ location: NewLocation, with crossings: NewEvents? = nil) throws(StorageError)
-        -> Int
+        -> Int?
     {
         try insert(Writer.RowName(location)) { (writer, mayExist) throws(SQLiteError) in
-            try writer.insert(location, crossings, mayExist: mayExist)
+            let isStored = try writer.insert(location, crossings, mayExist: mayExist)
+            return isStored ? writer.ledger[.main].locations.count : nil
         }
     }
 
@@ -123,24 +125,24 @@ package final class Store: Sendable {
     package func insert(_ crossings: NewEvents) throws(StorageError) -> Int {
         try insert(Writer.RowName(crossings)) { (writer, mayExist) throws(SQLiteError) in
             try writer.insert(crossings, mayExist: mayExist)
+            return writer.ledger[.main].locations.count
         }
     }
 
     /// - Parameter name: of a row that is written; nil when there is none.
-    func insert(
-        _ name: Writer.RowName?, _ body: @Sendable (inout Writer, Bool) throws(SQLiteError) -> Void
-    ) throws(StorageError) -> Int {
+    func insert<Result: Sendable>(
+        _ name: Writer.RowName?, _ body: @Sendable (inout Writer, Bool) throws(SQLiteError) -> Result
+    ) throws(StorageError) -> Result {
         try state.withLock { (state) throws(StorageError) in
             defer { publish(&state) }
             let mayExist = state.doubts.hasFailed
             state.doubts.unsure = name
-            let pending = try state.perform("insert") { (writer) throws(SQLiteError) in
+            let result = try state.perform("insert") { (writer) throws(SQLiteError) in
                 try body(&writer, mayExist)
-                return writer.ledger[.main].locations.count
             }
             state.doubts.hasFailed = false
             (state.doubts.unsure, state.doubts.landed) = (nil, nil)
-            return pending
+            return result
         }
     }
 

@@ -9,16 +9,21 @@ package struct StoreOptions: Equatable, Sendable {
     /// A place that every row is delivered to.
     package struct Destination: Equatable, Sendable {
         package var name: DestinationName
-        /// Its format carries events of geofences as well.
+        /// It is to have events, of geofences or of the vehicle.
         package var carriesEvents: Bool
-        /// Its format carries those of the vehicle, too.
+        /// Entries into geofences and exits from them are among those.
+        package var carriesCrossings: Bool
+        /// So are events of the vehicle.
         package var carriesVehicleEvents: Bool
 
+        /// - Parameter carriesEvents: its format carries events of geofences at least.
         package init(
-            _ name: DestinationName, carriesEvents: Bool = true, carriesVehicleEvents: Bool = true
+            _ name: DestinationName, carriesEvents: Bool = true, carriesCrossings: Bool = true,
+            carriesVehicleEvents: Bool = true
         ) {
             self.name = name
-            self.carriesEvents = carriesEvents
+            self.carriesEvents = carriesEvents && (carriesCrossings || carriesVehicleEvents)
+            self.carriesCrossings = carriesEvents && carriesCrossings
             self.carriesVehicleEvents = carriesEvents && carriesVehicleEvents
         }
     }

@@ -40,40 +40,53 @@ struct DeadLetters {
 
     // MARK: The way in
 
-    /// Why, when and in which batch rows were refused.
-    struct Refusal {
-        var batch: FrozenBatch
-        /// Those of its rows that the destination was still owed.
-        var due: Backlog.Owed
-        var status: Int
-        var time: Timestamp
-
-        var values: [Value] {
-            [
-                .text(batch.destination.text), .blob(batch.id.bytes), .integer(Int64(status)),
-                .integer(time.milliseconds),
-            ]
+    /// Copies the rows of a batch.
+    ///
+    /// - Parameter due: those of them that the destination was still owed.
+    func insert(
+        _ batch: FrozenBatch, due: Backlog.Owed, because refusal: Refusal
+    ) throws(SQLiteError) {
+        let values: [Value] = [
+            .text(batch.destination.text), .blob(batch.id.bytes), .integer(Int64(refusal.status)),
+            refusal.reason.map { .text($0) } ?? .null, .integer(refusal.time.milliseconds),
+        ]
+        let columns = "destination, batch, http_status, reason, rejected_at"
+        for (run, seqs) in batch.members.parts(in: due.locations) {
+            try db.prepare(
+                """
+                INSERT INTO rejected (\(Schema.columns), \(columns)) \
+                SELECT \(Schema.columns), ?7, ?8, ?9, ?10, ?11 FROM locations WHERE \(Locations.isInRun)
+                """
+            ).run(Locations.bounds(of: run, seqs) + values)
+        }
+        for range in due.events.ranges {
+            try db.prepare(
+                """
+                INSERT INTO rejected_events (\(EventRow.columns), \(columns)) \
+                SELECT \(EventRow.columns), ?3, ?4, ?5, ?6, ?7 FROM events \
+                WHERE seq BETWEEN ?1 AND ?2 AND uploaded = 0
+                """
+            ).run([.integer(range.lowerBound), .integer(range.upperBound)] + values)
         }
     }
 
-    /// Copies the rows of a batch.
-    func insert(_ refusal: Refusal) throws(SQLiteError) {
-        for (run, seqs) in refusal.batch.members.parts(in: refusal.due.locations) {
-            try db.prepare(
+    /// How the newest were refused; nil: there are none.
+    func newest(of destination: DestinationName) throws(SQLiteError) -> Refusal? {
+        var newest: Refusal?
+        for kind in RecordKind.all {
+            let row = try db.prepare(
                 """
-                INSERT INTO rejected (\(Schema.columns), destination, batch, http_status, rejected_at) \
-                SELECT \(Schema.columns), ?7, ?8, ?9, ?10 FROM locations WHERE \(Locations.isInRun)
-                """
-            ).run(Locations.bounds(of: run, seqs) + refusal.values)
+                SELECT http_status, reason, rejected_at FROM \(kind.rejected) WHERE destination = ? \
+                ORDER BY rejected_at DESC, seq DESC LIMIT 1
+                """)
+            try row.bind([.text(destination.text)])
+            guard try row.step() else { continue }
+            let found = Refusal(
+                status: Int(clamping: row.integer(0)), reason: row.text(1),
+                time: Timestamp(milliseconds: row.integer(2)))
+            if newest.map({ $0.time < found.time }) ?? true { newest = found }
         }
-        for range in refusal.due.events.ranges {
-            try db.prepare(
-                """
-                INSERT INTO rejected_events (\(EventRow.columns), destination, batch, http_status, rejected_at) \
-                SELECT \(EventRow.columns), ?3, ?4, ?5, ?6 FROM events WHERE seq BETWEEN ?1 AND ?2 AND uploaded = 0
-                """
-            ).run([.integer(range.lowerBound), .integer(range.upperBound)] + refusal.values)
-        }
+        return newest
     }
 
     // MARK: The streak

@@ -70,7 +70,8 @@ struct EventRow {
         case .crossing(let event):
             values(
                 kind: Self.crossings.firstIndex(of: event.crossing.kind) ?? 0, event.crossing.geofence,
-                event.coordinate, event.accuracy, event.fenceAddedAt, data: nil)
+                event.coordinate, event.accuracy, event.fenceAddedAt,
+                data: event.reason.map(Self.data(for:)))
         case .vehicle(let event):
             values(
                 kind: Self.crossings.count + (Self.happenings.firstIndex(of: event.happening) ?? 0),
@@ -123,7 +124,8 @@ struct EventRow {
                     id: id, session: id,
                     crossing: Crossing(geofence: geofence, kind: Self.crossings[code], time: moment),
                     coordinate: coordinate, accuracy: row.optionalReal(9),
-                    fenceAddedAt: row.optionalInteger(10).map { Timestamp(milliseconds: $0) }))
+                    fenceAddedAt: row.optionalInteger(10).map { Timestamp(milliseconds: $0) },
+                    reason: row.text(12).flatMap(Self.reason(in:))))
         } else {
             let place = code - Self.crossings.count
             guard Self.happenings.indices.contains(place) else { return nil }
@@ -133,6 +135,16 @@ struct EventRow {
                     data: row.text(12), time: time,
                     place: coordinate.map { .init($0, accuracy: row.optionalReal(9)) }))
         }
+    }
+
+    /// What `data` says of a crossing that no fix has shown.
+    private static func data(for reason: GeofenceEvent.Reason) -> String {
+        "{\"reason\":\"\(reason.rawValue)\"}"
+    }
+
+    /// - Returns: nil for one that a later version has added.
+    private static func reason(in data: String) -> GeofenceEvent.Reason? {
+        GeofenceEvent.Reason.allCases.first { Self.data(for: $0) == data }
     }
 
     private static func time(_ row: borrowing Statement, boot: Int32?) -> EventTime? {

@@ -163,10 +163,13 @@ extension Schema {
             done_at INTEGER, error TEXT, result TEXT, position_at INTEGER, is_sent INTEGER NOT NULL DEFAULT 0,
             UNIQUE (destination, id, digest)) STRICT;
         """,
-        // Not released yet: further changes are added to this one. Nothing reads these columns.
+        // Not released yet: further changes are added to this one. Nothing reads these columns of batches. The reason is what
+        // the server said when it refused rows for good.
         """
         ALTER TABLE batches DROP COLUMN cursor;
         ALTER TABLE batches DROP COLUMN is_unanswered;
+        ALTER TABLE rejected ADD COLUMN reason TEXT;
+        ALTER TABLE rejected_events ADD COLUMN reason TEXT;
         """,
     ]
 }

@@ -10,7 +10,7 @@ extension Writer {
     /// Brings what is written down into line with the configuration.
     mutating func reconcile() throws(SQLiteError) {
         let configured = options.destinations
-        let isPlain = configured.allSatisfy { $0.name == .main && $0.carriesEvents }
+        let isPlain = configured.allSatisfy { $0.name == .main && $0.carriesEvents && $0.carriesCrossings }
         guard ledger.hasDebts || !isPlain else { return }
         let old = ledger.hasDebts ? ledger.backlogs : []
         var new = ledger.backlogs.filter { Self.isNeeded($0, configured) }

@@ -8,11 +8,23 @@ extension Writer {
     ///
     /// - Parameter mayExist: an earlier attempt failed. Its COMMIT may have reached the file all the same, so look
     ///   before writing the same row twice.
+    /// - Returns: false: the session has come to this instant already. Then all is written but the location.
+    @discardableResult
     mutating func insert(
         _ new: NewLocation, _ crossings: NewEvents? = nil, mayExist: Bool
-    ) throws(SQLiteError) {
-        if mayExist, try wasWritten(RowName(new)) { return }
+    ) throws(SQLiteError) -> Bool {
+        if mayExist, try wasWritten(RowName(new)) { return true }
         try enter(session: new.session, startedAt: new.sessionStartedAt)
+        if ledger.sessions.current?.hasPassed(new.location.fix.time, in: new.run) == true {
+            if let ages = new.ages { try tables.counters.set(ages) }
+            if let crossings { try insert(crossings, mayExist: mayExist) }
+            return false
+        }
+        try write(new, crossings)
+        return true
+    }
+
+    private mutating func write(_ new: NewLocation, _ crossings: NewEvents?) throws(SQLiteError) {
         guard var session = ledger.sessions.current else { return }
         let extras = try version(ofExtras: new.extras)
         let time = new.location.fix.time
@@ -42,7 +54,7 @@ extension Writer {
             try tables.trips.insert(crossings?.trips?.ended ?? [])
             try tables.locations.remove(pruned)
             if let ages = new.ages { try tables.counters.set(ages) }
-            try write(eventRows, crossings?.changes ?? [], pruning: prunedEvents, excusing: excused)
+            try write(eventRows, of: crossings, pruning: prunedEvents, excusing: excused)
             try tables.counters.add(lost)
         }
         for (name, owed) in excused { ledger[name].owed = owed }
@@ -51,6 +63,7 @@ extension Writer {
             reference: Gate.Reference(
                 time: time, coordinate: new.location.fix.coordinate, bearing: new.location.fix.bearing),
             odometer: new.odometer, memory: memory, vehicle: vehicle)
+        session.run = new.run ?? session.run
         ledger.sessions.odometerSettings = settings
         ledger.lost(lost)
         ledger.inserted(row, in: session)
@@ -71,7 +84,7 @@ extension Writer {
         let pruned = try prunableEvents(before: cutoffs, besides: rows.count)
         let lost = ledger.losses(of: pruned, \.events)
         let tripped = try db.transaction { () throws(SQLiteError) in
-            try write(rows, new.changes, pruning: pruned, excusing: excused)
+            try write(rows, of: new, pruning: pruned, excusing: excused)
             try tables.counters.add(lost)
             return try new.trips.flatMap { (trips) throws(SQLiteError) in try write(trips) }
         }
@@ -103,35 +116,44 @@ extension Writer {
     /// Whether anybody is owed such an event from now on. A destination that is not configured any more may come back with
     /// a format that carries it.
     private func custody(of event: RecordedEvent) -> EventRow.Custody {
-        guard case .vehicle(let event) = event else { return .pending }
-        guard options.uploadedEvents.contains(event.happening.kind) else { return .local }
-        let isCarried =
-            options.destinations.isEmpty || options.destinations.contains(where: \.carriesVehicleEvents)
+        switch event {
+        // A destination that is added later may be owed those as well.
+        case .crossing: return .pending
+        case .vehicle(let event):
+            guard options.uploadedEvents.contains(event.happening.kind) else { return .local }
+            return isAwaited(\.carriesVehicleEvents) ? .pending : .local
+        }
+    }
+
+    private func isAwaited(_ isCarried: (StoreOptions.Destination) -> Bool) -> Bool {
+        options.destinations.isEmpty || options.destinations.contains(where: isCarried)
             || ledger.backlogs.contains { $0.isOrphaned && $0.owed.events.isOpen }
-        return isCarried ? .pending : .local
     }
 
     /// What destinations are owed that cannot be sent some of these events, and are not to be owed those.
     private func excused(from rows: [EventRow]) -> [(DestinationName, Backlog.Owed)] {
         guard ledger.hasDebts else { return [] }
-        let own = rows.filter { $0.isOfVehicle && $0.custody == .pending }.map { $0.key.seq...$0.key.seq }
-        guard !own.isEmpty else { return [] }
-        return options.destinations.filter { !$0.carriesVehicleEvents }.compactMap { destination in
+        let awaited = rows.filter { $0.custody == .pending }
+        return options.destinations.compactMap { destination in
+            let strange = awaited.filter {
+                $0.isOfVehicle ? !destination.carriesVehicleEvents : !destination.carriesCrossings
+            }
             var owed = ledger[destination.name].owed
-            guard owed.events.isOpen else { return nil }
-            owed.events.subtract(SeqSet(own))
+            guard !strange.isEmpty, owed.events.isOpen else { return nil }
+            owed.events.subtract(SeqSet(strange.map { $0.key.seq...$0.key.seq }))
             return (destination.name, owed)
         }
     }
 
     /// Part of a transaction.
     private func write(
-        _ rows: [EventRow], _ changes: [Geofences.Change], pruning pruned: [RetainedRow],
+        _ rows: [EventRow], of new: NewEvents?, pruning pruned: [RetainedRow],
         excusing excused: [(DestinationName, Backlog.Owed)]
     ) throws(SQLiteError) {
         try tables.events.insert(rows)
         try writeDebts(excused)
-        try tables.geofenceStates.set(changes)
+        try tables.geofenceStates.set(new?.changes ?? [])
+        try tables.geofenceStates.remove(new?.forgotten ?? [])
         try tables.events.remove(pruned)
     }
 

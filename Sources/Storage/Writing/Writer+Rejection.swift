@@ -53,7 +53,7 @@ extension Writer {
     ///   - trusted: the time by which dead letters grow old; nil when no clock can be trusted.
     ///   - isBlamed: its row is known to be at fault, and the endpoint is not: it is not counted.
     mutating func reject(
-        _ batch: FrozenBatch, status: Int, at time: Timestamp, trusted: Timestamp?, isBlamed: Bool
+        _ batch: FrozenBatch, because refusal: Refusal, trusted: Timestamp?, isBlamed: Bool
     ) throws(SQLiteError) -> Rejection {
         let name = batch.destination
         let before = try consecutiveRejections(by: name)
@@ -73,8 +73,7 @@ extension Writer {
                 try tables.deadLetters.removeExpired(of: name, before: expiry)
                 try tables.counters.add(lost)
             }
-            try tables.deadLetters.insert(
-                .init(batch: batch, due: due(of: batch), status: status, time: time))
+            try tables.deadLetters.insert(batch, due: due(of: batch), because: refusal)
             let payment = try pay(batch, isAccepted: false)
             try tables.batches.remove(batch)
             if isBlamed {

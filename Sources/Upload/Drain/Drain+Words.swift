@@ -74,6 +74,8 @@ extension Drain {
         case cancelled
         /// No complete answer. `isForTime`: the time ran out while the batch was being sent.
         case failed(isForTime: Bool)
+        /// One that was not made for this request: it does not count.
+        case unmatched
         /// None, as so many times before that it counts as a permanent refusal.
         case closed
         /// `canRenew`: there are credentials that a 401 or 403 may be answered with.

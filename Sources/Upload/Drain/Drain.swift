@@ -50,6 +50,10 @@ package struct Drain: Sendable {
     private var batch = (rows: 0, isIsolating: false)
     /// It is sent to learn whether the one before it is to blame, which was refused like this.
     private var probes: DrainOutcome.Failure?
+    /// Answers in a row that were not made for the request under way.
+    private var unmatched = 0
+    /// Attempts, each on a connection of its own, before such answers are taken for a server that is out of order.
+    private static let unmatchedLimit = 3
     /// What is under way instead of a batch; nil: a batch is, or nothing.
     private var postscript: Postscript?
     private var isForced = false
@@ -99,6 +103,7 @@ package struct Drain: Sendable {
     package mutating func begin(hasWork: Bool, isForced: Bool) -> Step {
         self.isForced = isForced
         isEnabled = true
+        unmatched = 0
         probes = nil
         postscript = nil
         if isOwed { return perform(.acknowledge(freezingNext: false), in: .acknowledgingOwed) }
@@ -136,6 +141,7 @@ package struct Drain: Sendable {
         case (.sending, .underway):
             guard isStopping || isAborted else { return .perform(.awaitAnswer) }
             return perform(.cancelRequest, in: .cancelling)
+        case (.sending(let isRepeat), .unmatched): return sendAgain(isRepeat: isRepeat)
         case (.sending, .gone), (.sending, .cancelled), (.cancelling, .cancelled):
             return isStopping ? retryLater() : freezeNext()
         case (.sending, .closed) where postscript == nil:
@@ -145,6 +151,7 @@ package struct Drain: Sendable {
         case (.sending, .failed), (.sending, .closed):
             return finish(.transient(isNetwork: true, retryAfter: nil))
         case (.sending(let isRepeat), .answered(let judgement, let canRenew)):
+            unmatched = 0
             guard judgement.verdict == .unauthorised, !isRepeat, canRenew, !isStopping, postscript != .log
             else {
                 return perform(.record(judgement), in: .recording(judgement))
@@ -257,6 +264,14 @@ package struct Drain: Sendable {
         return perform(.send, in: .sending(isRepeat: isRepeat))
     }
 
+    /// The same batch, or what else is under way made afresh: at once, because the request may never have been read.
+    private mutating func sendAgain(isRepeat: Bool) -> Step {
+        unmatched += 1
+        if isStopping || unmatched == Self.unmatchedLimit { return retryLater() }
+        if isAborted || hasNewSettings { return freezeNext() }
+        return postscript == nil ? send(isRepeat: isRepeat) : makePostscript()
+    }
+
     private mutating func give(up check: TokenCheck) -> Step {
         switch check {
         case .usable, .due, .unsaved: retryLater()
@@ -283,8 +298,7 @@ package struct Drain: Sendable {
         case .transient(let retryAfter):
             return finish(.transient(isNetwork: false, retryAfter: retryAfter))
         case .permanent:
-            // Without its acknowledgement the rows may be stored all the same: in another batch they would arrive twice.
-            guard judgement.size != .tooLarge, judgement.doubt != .noAck else {
+            guard judgement.size != .tooLarge, judgement.doubt?.leavesOpen != true else {
                 return weigh(judgement.doubt)
             }
             return perform(.markPermanent, in: .marking(judgement.doubt))

@@ -68,5 +68,8 @@ package struct Occasions: Sendable {
     package mutating func refusedEnvelope(now: BootInstant) { heartbeat.refused(now: now) }
 
     /// Another server may take what this one has refused.
-    package mutating func serverChanged() { heartbeat.serverChanged() }
+    package mutating func serverChanged() {
+        schedule.serverChanged()
+        heartbeat.serverChanged()
+    }
 }

@@ -43,14 +43,17 @@ package enum DrainOutcome: Equatable, Sendable {
         case deadLettersFull = "dead_letters_full"
         /// A 2xx that is not believed: see `Doubt`.
         case page
+        case phpError = "php_error"
         case noAck = "no_ack"
+        case refused
 
         /// The failure that a doubt leads to.
         package init(_ doubt: Doubt) {
             switch doubt {
             case .page: self = .page
+            case .phpError: self = .phpError
             case .noAck: self = .noAck
-            case .refused: self = .permanent
+            case .refused, .unread: self = .refused
             }
         }
     }
@@ -112,6 +115,12 @@ package struct DrainSchedule: Sendable {
         rules = new
         guard new.interval != old.interval else { return }
         tick = now.advanced(bySeconds: Round.first(of: new.interval, using: &random))
+    }
+
+    /// Another server has asked for no pause, and has refused nothing.
+    package mutating func serverChanged() {
+        backOff.reset()
+        state = .ready
     }
 
     /// Why the latest drain failed; nil unless waiting alone will not mend it.

@@ -20,7 +20,7 @@ package struct SilentCloses: Equatable, Sendable {
                 case .answer: .answered
                 case .failure(let failure):
                     failure.wasSent && !failure.isTimeout && failure.kind == .network ? .closed : .neither
-                case .cancelled: .neither
+                case .unmatched, .cancelled: .neither
                 }
         }
     }

@@ -31,10 +31,22 @@ package enum Verdict: Equatable, Sendable {
 package enum Doubt: String, Equatable, Sendable {
     /// A page answers in place of the backend: a captive portal, a single-page app or a maintenance page.
     case page
+    /// The answer begins with an error that PHP printed: whether what followed it was done, nobody knows.
+    case phpError = "php_error"
     /// An acknowledgement was demanded, and the body does not acknowledge this batch.
     case noAck = "no_ack"
-    /// The body says that the batch was not taken.
+    /// The body does not say that the batch was taken, in the member that says so.
     case refused
+    /// The body cannot be read to its end, so whatever it says is unknown.
+    case unread
+
+    /// The rows may be stored all the same: in another batch they would arrive twice.
+    var leavesOpen: Bool {
+        switch self {
+        case .page, .refused: false
+        case .phpError, .noAck, .unread: true
+        }
+    }
 }
 
 /// An answer as the format of the batch reads it.
@@ -59,6 +71,12 @@ package struct Judgement: Equatable, Sendable {
     package var size: Size
     /// The answer itself, where a broker gave it.
     package var broker: MQTTAnswer?
+    /// What the server says of its refusal, in a line without secrets; nil when it says nothing, or has not refused.
+    package var reason: String?
+    /// It is believed although the body says nothing of having taken the batch.
+    package var isSilent = false
+    /// How many rows the server says it has saved; nil: it does not say.
+    package var saved: Int?
 
     /// - Parameters:
     ///   - retryAfter: the header of that name, in seconds.

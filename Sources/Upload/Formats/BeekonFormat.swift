@@ -55,19 +55,21 @@ package struct BeekonFormat: ~Copyable {
         Request(format: .beekon, contentType: "application/json", encoding: "gzip", body: body)
     }
 
-    static func judge(_ answer: Answer, acknowledging id: UUIDv7?, at time: Timestamp) -> Judgement {
+    static func judge(
+        _ answer: Answer, acknowledging id: UUIDv7?, saying acceptance: Acceptance? = nil, at time: Timestamp
+    ) -> Judgement {
         Judgement(
             status: answer.status, retryAfter: answer.retryAfter.flatMap { RetryAfter.seconds($0, at: time) },
-            doubt: doubt(answer, acknowledging: id?.description))
+            doubt: doubt(answer, acknowledging: id?.description) ?? acceptance?.doubt(answer))
     }
 
     /// Why the answer would not be believed if it is a 2xx.
     ///
-    /// - Parameter id: the `batch_id` that the body must contain; nil: none is demanded.
+    /// - Parameter id: the `batch_id` that the body must contain, once; nil: none is demanded.
     static func doubt(_ answer: Answer, acknowledging id: String?) -> Doubt? {
-        if answer.isPage { return .page }
+        if let doubt = answer.pageDoubt { return doubt }
         guard let id else { return nil }
-        guard answer.isReadable, case .object(let members)? = JSONReader.read(answer.body),
+        guard case .object(let members)? = Acceptance.json(answer),
             case .string(let acknowledged)? = members["batch_id"],
             // Some backends write ids in upper case.
             acknowledged.lowercased() == id.lowercased()

@@ -24,11 +24,22 @@ extension Format {
         case .doubt(.page):
             "A page answers in the server's place, which is not believed: look for a captive portal, a login page or a "
                 + "maintenance page at url."
+        case .doubt(.phpError):
+            "PHP printed an error before its answer, so nobody knows what became of the batch: see its log at the server, and "
+                + "set display_errors to Off there."
         case .doubt(.noAck):
             "The answer does not acknowledge the batch, which require_ack demands: let the server answer a JSON object with "
                 + "the batch_id, or set require_ack to false."
         case .doubt(.refused):
-            "The server answers with a result other than ok, so the batch is taken for not stored: see the server's log."
+            "The answer does not say that the batch was taken"
+                + (self == .overland
+                    ? ": result is not ok, or not what accept_member and accept_value demand. Compass answers so when the token is "
+                        + "missing or wrong: correct headers or url, or see the server's log."
+                    : ", as accept_member and accept_value demand: see the server's log, correct headers or url, or what is "
+                        + "demanded.")
+        case .doubt(.unread):
+            "The answer cannot be read to its end (more than 64 KiB, compressed without being asked, cut off or no JSON), so it "
+                + "does not say that the batch was taken, as accept_member demands: see the server's log."
         case .closed: closed
         }
     }
@@ -62,7 +73,11 @@ extension Format {
             "The server rejects the request (\(status)): its log says why, and beekonctl rejected list shows the rows. Compare "
                 + "what it expects with location_template, geofence_template, root_property and batch_size."
         case 405: "The server does not take this method here (405): correct method or url."
-        case 415: "The server does not take this kind of body (415): set compress to false, or correct url."
+        case 414, 431:
+            "The server finds the url too long (\(status)): shorten location_template, or send it in a body (method, body)."
+        case 415:
+            "The server does not take this kind of body (415): set compress to false, or correct body, a Content-Type in "
+                + "headers, or url."
         default: beekon(status)
         }
     }

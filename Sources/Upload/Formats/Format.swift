@@ -55,17 +55,6 @@ package enum Format: String, CaseIterable, Sendable {
         }
     }
 
-    /// `judge` decides by the body of the answer, so that it must be kept.
-    ///
-    /// - Parameter acknowledging: an acknowledgement is demanded.
-    package func readsBody(acknowledging: Bool) -> Bool {
-        switch self {
-        case .beekon, .template: acknowledging
-        case .overland: true
-        case .owntracks, .osmand: false
-        }
-    }
-
     /// What shows whether a destination of this format works, and changes nothing there that matters.
     package enum Harmless: Equatable, Sendable {
         /// A batch without rows.
@@ -79,12 +68,23 @@ package enum Format: String, CaseIterable, Sendable {
     /// - Parameters:
     ///   - id: the batch that the body of a 2xx must acknowledge to be believed; nil when no acknowledgement is demanded.
     ///     Foreign servers know no batches.
+    ///   - acceptance: what else the body must say; nil: what is usual for the format.
     ///   - time: the best clock known, for a `Retry-After` that is a date.
-    package func judge(_ answer: Answer, acknowledging id: UUIDv7?, at time: Timestamp) -> Judgement {
+    package func judge(
+        _ answer: Answer, acknowledging id: UUIDv7?, saying acceptance: Acceptance? = nil, at time: Timestamp
+    ) -> Judgement {
         switch self {
-        case .beekon, .template: BeekonFormat.judge(answer, acknowledging: id, at: time)
-        case .overland: Self.foreign(answer, doubt: OverlandFormat.doubt(answer), at: time)
-        case .owntracks, .osmand: Self.foreign(answer, doubt: answer.isPage ? .page : nil, at: time)
+        case .beekon, .template:
+            return BeekonFormat.judge(answer, acknowledging: id, saying: acceptance, at: time)
+        case .overland:
+            let acceptance = acceptance ?? OverlandFormat.acceptance
+            var judgement = Self.foreign(
+                answer, doubt: answer.pageDoubt ?? acceptance.doubt(answer), at: time)
+            guard judgement.verdict == .accepted else { return judgement }
+            judgement.isSilent = acceptance.read(answer) == .silent
+            judgement.saved = OverlandFormat.saved(answer)
+            return judgement
+        case .owntracks, .osmand: return Self.foreign(answer, doubt: answer.pageDoubt, at: time)
         }
     }
 
@@ -100,9 +100,12 @@ package enum Format: String, CaseIterable, Sendable {
 }
 
 extension Settings.Sync {
-    /// See `Format.Harmless`. Where a record of a template is the body, there is no batch that could be empty.
+    /// See `Format.Harmless`. Where a record of a template is the body, there is no batch that could be empty; and what a
+    /// server says to no line at all means nothing.
     package var harmless: Format.Harmless {
-        if case .template(let own) = format { return own.shape.isBatching ? .emptyBatch : .newestLocation }
+        if case .template(let own) = format {
+            return own.shape.isBatching && own.shape.body == .json ? .emptyBatch : .newestLocation
+        }
         return format.name.isOneRow ? .newestLocation : .emptyBatch
     }
 }

@@ -1,4 +1,5 @@
 internal import Base
+package import DaemonConfiguration
 internal import Envelope
 package import Tracking
 
@@ -6,13 +7,23 @@ package import Tracking
 /// own. GeoJSON features, not compressed. Geofence events are not carried.
 ///
 /// An unknown speed, course or accuracy is −1, as with Core Location, from which the app takes them; an unknown altitude is
-/// left out, because −1 is one.
+/// left out, because −1 is one. `battery_level` is left out, because nobody measures it; a time on the second has no fraction,
+/// because some receivers read none.
 package struct OverlandFormat: Equatable, Sendable {
     /// How the server tells vehicles apart; nil leaves that to the url. PhoneTrack prefers it to the name in the url.
     package var deviceID: String?
+    /// `unique_id` of every location, as the app means it; nil: each has its own id there.
+    package var uniqueID: String?
 
-    package init(deviceID: String?) {
+    package init(deviceID: String?, uniqueID: String? = nil) {
         self.deviceID = deviceID
+        self.uniqueID = uniqueID
+    }
+
+    /// - Parameter installID: of this installation.
+    package init(_ settings: Settings.Overland, installID: String) {
+        self.init(
+            deviceID: settings.deviceID, uniqueID: settings.uniqueID == .device ? installID : nil)
     }
 
     /// - Parameter locations: none make a request that every server of this format accepts, and that changes nothing there.
@@ -34,7 +45,7 @@ package struct OverlandFormat: Equatable, Sendable {
         text.put(",")
         text.put(fix.coordinate.latitude)
         text.put("]},\"properties\":{\"timestamp\":\"")
-        text.put(fix.time)
+        text.put(brief: fix.time)
         text.put("\"")
         if let altitude = fix.altitude?.ifFinite {
             text.put(",\"altitude\":")
@@ -53,9 +64,17 @@ package struct OverlandFormat: Equatable, Sendable {
             text.put(",\"device_id\":")
             text.put(string: deviceID)
         }
-        text.put(",\"unique_id\":\"")
+        text.put(",\"id\":\"")
         text.put(location.id)
-        text.put("\"}}")
+        text.put("\",\"unique_id\":")
+        if let uniqueID {
+            text.put(string: uniqueID)
+        } else {
+            text.put("\"")
+            text.put(location.id)
+            text.put("\"")
+        }
+        text.put("}}")
     }
 
     /// The element of `motion`, quoted; empty for none. The app knows five words, and servers no others:
@@ -80,12 +99,13 @@ package struct OverlandFormat: Equatable, Sendable {
         }
     }
 
-    /// Why a 2xx is not believed: some servers answer 200 with a `result` other than `ok`.
-    static func doubt(_ answer: Answer) -> Doubt? {
-        if answer.isPage { return .page }
-        guard answer.isReadable, case .object(let members)? = JSONReader.read(answer.body),
-            let result = members["result"], result != .string("ok")
+    /// What the app demands of every answer, but for one that is no JSON: a receiver of one's own may answer with nothing.
+    static let acceptance = Acceptance(member: "result", values: ["ok"], isDemanded: false)
+
+    /// How many locations the server says it has saved, as Compass does.
+    static func saved(_ answer: Answer) -> Int? {
+        guard case .object(let members)? = Acceptance.json(answer), case .number(let text)? = members["saved"]
         else { return nil }
-        return .refused
+        return Int(text)
     }
 }

@@ -107,6 +107,7 @@ extension Settings.Method {
         case .post: 1
         case .put: 2
         case .patch: 3
+        case .get: 4
         }
     }
 }

@@ -25,6 +25,15 @@ struct RequestText {
         time.appendISO8601(to: &bytes)
     }
 
+    /// Without a fraction when it is on the second.
+    mutating func put(brief time: Timestamp) {
+        put(time)
+        let fraction = Array(".000Z".utf8)
+        guard bytes.suffix(fraction.count).elementsEqual(fraction) else { return }
+        bytes.removeLast(fraction.count)
+        put("Z")
+    }
+
     /// The shortest text that reads back as the same Double; must be finite.
     mutating func put(_ value: Double) {
         withUnsafeTemporaryAllocation(byteCount: Self.room, alignment: 1) { room in
@@ -55,17 +64,7 @@ struct RequestText {
 
     /// RFC 3986: everything but the unreserved characters is percent-encoded.
     mutating func put(escaped text: some Sequence<UInt8>) {
-        let hex = Array("0123456789ABCDEF".utf8)
-        for byte in text {
-            switch byte {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-                UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                bytes.append(byte)
-            default: bytes += [UInt8(ascii: "%"), hex[Int(byte >> 4)], hex[Int(byte & 0xF)]]
-            }
-        }
+        PercentEncoding.append(text, to: &bytes)
     }
 
     /// `text` percent-encoded, for headers, topics and urls alike.
@@ -83,13 +82,5 @@ extension Double {
     /// The nearest whole number, kept within the 32 bits that servers read; `self` must be finite.
     func whole(_ rule: FloatingPointRoundingRule = .toNearestOrAwayFromZero) -> Int64 {
         Int64(Swift.min(Swift.max(rounded(rule), -2_147_483_648), 2_147_483_647))
-    }
-}
-
-extension Timestamp {
-    /// Whole seconds since 1970-01-01T00:00:00Z, never later than the moment itself.
-    var wholeSeconds: Int64 {
-        let (quotient, remainder) = milliseconds.quotientAndRemainder(dividingBy: 1000)
-        return remainder < 0 ? quotient - 1 : quotient
     }
 }

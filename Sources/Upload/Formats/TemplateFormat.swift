@@ -9,6 +9,7 @@ package struct TemplateFormat: ~Copyable {
     private var payload: TemplatePayload
     private let shape: TemplateShape
     private let method: Request.Method
+    private let contentType: String
     private let isCompressed: Bool
     /// nil until there is something to compress.
     private var gzip: Gzip?
@@ -19,6 +20,7 @@ package struct TemplateFormat: ~Copyable {
             shape: settings.shape, deviceID: settings.deviceID ?? "", installID: installID)
         shape = settings.shape
         method = settings.method
+        contentType = settings.contentType ?? settings.shape.body.contentType
         isCompressed = settings.compress
     }
 
@@ -37,7 +39,7 @@ package struct TemplateFormat: ~Copyable {
     /// - Parameters:
     ///   - extras: a JSON object, as it was stored; nil when there are none.
     ///   - locations: with the events exactly one row, where the shape is no array.
-    /// - Returns: nil for another number of rows, or when zlib fails.
+    /// - Returns: nil for another number of rows, for events without a template, or when zlib fails.
     package mutating func request(
         session: UUIDv7, extras: String?, locations: [Location], events: [GeofenceEvent] = []
     ) -> Request? {
@@ -51,13 +53,17 @@ package struct TemplateFormat: ~Copyable {
         guard var body = payload.encode(session: session, extras: extras, records: records) else {
             return nil
         }
+        guard !shape.isQuery else {
+            return Request(
+                format: .template, method: method, query: String(decoding: body, as: UTF8.self), body: [])
+        }
         if isCompressed {
             if gzip == nil { gzip = Gzip() }
             guard let compressed = gzip?.compress(body) else { return nil }
             body = compressed
         }
         return Request(
-            format: .template, method: method, contentType: "application/json",
+            format: .template, method: method, contentType: contentType,
             encoding: isCompressed ? "gzip" : nil, body: body)
     }
 

@@ -5,10 +5,13 @@ struct AnswerHead {
 
     /// The value of `Retry-After`, without the blanks around it.
     private(set) var retryAfter: String?
-    /// The body is a page, according to its `Content-Type`.
+    /// The body is HTML, according to a `Content-Type`: any of them, where there are several.
     private(set) var isHTML = false
     /// The body is compressed without having been asked for, so it cannot be read.
     private(set) var isCoded = false
+    /// `Content-Length` is no number, or one beyond 2⁶³ − 1, or two that differ: nobody knows where the answer ends.
+    private(set) var hasBadLength = false
+    private var length: Int64?
     /// The empty line after the headers has arrived: a server that dies before that has promised nothing.
     private(set) var isComplete = false
 
@@ -21,11 +24,24 @@ struct AnswerHead {
         if let value = Self.value(of: "retry-after:", line) { retryAfter = value }
         guard !isComplete else { return }
         if let value = Self.value(of: "content-type:", line)?.lowercased() {
-            let type = value.prefix { $0 != ";" && $0 != " " && $0 != "\t" }
-            isHTML = type == "text/html" || type == "application/xhtml+xml"
+            let type = value.prefix { $0 != ";" && $0 != "," && $0 != " " && $0 != "\t" }
+            isHTML = isHTML || type == "text/html" || type == "application/xhtml+xml"
         }
+        if let value = Self.value(of: "content-length:", line) { readLength(value) }
         if let value = Self.value(of: "content-encoding:", line)?.lowercased() {
             isCoded = isCoded || !(value.isEmpty || value == "identity")
+        }
+    }
+
+    /// RFC 9110 section 8.6: a list of equal numbers is one number. libcurl takes too large a number for none, and then the
+    /// end of the connection for the end of the answer.
+    private mutating func readLength(_ value: String) {
+        for part in value.split(separator: ",", omittingEmptySubsequences: false) {
+            let digits = part.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }
+            guard digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+                let number = Int64(digits), length == nil || length == number
+            else { return hasBadLength = true }
+            length = number
         }
     }
 

@@ -13,8 +13,10 @@ package struct Carrier: ~Copyable {
         case ended(Delivery)
     }
 
-    /// Also for the exchange of tokens, which brokers know nothing of.
-    package var http: HTTPClient
+    private var http: HTTPClient
+    private var matching = AnswerMatching()
+    /// What is under way over HTTP.
+    private var sent: (id: UUIDv7, format: Format, content: AnswerMatching.Content)?
     /// nil until a broker is to have something.
     private var mqtt: MQTTClient?
     /// The latest request goes, or went, to a broker.
@@ -46,11 +48,11 @@ package struct Carrier: ~Copyable {
     /// - Parameters:
     ///   - batch: which one it carries.
     ///   - authorization: replaces a header `Authorization` of the settings; nil leaves that one alone.
-    ///   - keepsBody: the body of the answer is to be read, also where the format has no use for it.
+    ///   - content: what the request carries.
     ///   - time: the best clock known.
     package mutating func begin(
         _ request: Request, of batch: UUIDv7, to sync: Settings.Sync, authorization: String?,
-        keepsBody: Bool = false, at time: Timestamp, now: BootInstant
+        _ content: AnswerMatching.Content = .rows, at time: Timestamp, now: BootInstant
     ) {
         cancel()
         guard let options = MQTTOptions(sync, clientID: clientID, connectedAt: time) else {
@@ -60,8 +62,8 @@ package struct Carrier: ~Copyable {
                 request.body,
                 RequestFactory(sync, version: version).options(
                     for: request, of: batch, authorization: authorization),
-                keepsBody: keepsBody || request.format.readsBody(acknowledging: sync.requireAck),
                 resumingAt: now)
+            sent = (batch, request.format, content)
             return
         }
         isMQTT = true
@@ -76,10 +78,13 @@ package struct Carrier: ~Copyable {
     /// - Parameter wakeup: ends the wait, besides the network. It is left signalled.
     package mutating func advance(wakeup: Wakeup) -> Progress {
         guard isMQTT else {
-            return switch http.advance(wakeup: wakeup) {
-            case .underway: .underway
-            case .ended(let outcome): .ended(Delivery(outcome))
-            }
+            guard case .ended(let outcome) = http.advance(wakeup: wakeup) else { return .underway }
+            guard case .answer(let answer) = outcome, let sent,
+                let fault = matching.fault(
+                    answer, to: sent.id, in: sent.format, sent.content, over: http.connectionNumber)
+            else { return .ended(Delivery(outcome)) }
+            http.disconnect()
+            return .ended(.unmatched(fault))
         }
         return switch mqtt?.advance(wakeup: wakeup) {
         case .underway: .underway
@@ -93,6 +98,9 @@ package struct Carrier: ~Copyable {
         http.cancel()
         mqtt?.cancel()
     }
+
+    /// Times that a kept connection was closed because something had come on it between two requests.
+    package var unrequested: Int { http.unrequested }
 
     /// Nothing more is to be sent for now: closes the connection, unless it is one to a broker that is to stay.
     package mutating func rest(_ sync: Settings.Sync?) {

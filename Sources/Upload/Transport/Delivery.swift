@@ -5,6 +5,9 @@ package import DaemonConfiguration
 package enum Delivery: Equatable, Sendable {
     case answer(Reply)
     case failure(TransportFailure)
+    /// An answer that was not made for this request, with the words for why. Its connection has been closed, and nothing of it
+    /// counts.
+    case unmatched(String)
     /// The caller ended it.
     case cancelled
 
@@ -21,6 +24,7 @@ package enum Delivery: Equatable, Sendable {
         self =
             switch outcome {
             case .answer(let answer): .answer(.mqtt(answer))
+            case .unmatched(let words): .unmatched(words)
             case .failure(let failure): .failure(failure)
             case .cancelled: .cancelled
             }
@@ -45,9 +49,16 @@ package enum Reply: Equatable, Sendable {
     ) -> Judgement {
         switch self {
         case .http(let answer):
-            format.judge(answer, acknowledging: sync?.requireAck == false ? nil : batch, at: time)
+            format.judge(
+                answer, acknowledging: sync?.requireAck == false ? nil : batch,
+                saying: sync.flatMap { Acceptance($0) }, at: time)
         case .mqtt(let answer):
             OwnTracksMQTT.judge(answer, acceptsUnsubscribed: sync?.mqtt?.acceptUnsubscribed ?? false)
         }
+    }
+
+    /// What the server says of its refusal: see ``Answer/reason(hiding:)``. A broker says it by its code.
+    package func reason(hiding hide: (String) -> String) -> String? {
+        if case .http(let answer) = self { answer.reason(hiding: hide) } else { nil }
     }
 }

@@ -28,6 +28,7 @@ extension HTTPClient {
         switch options.method {
         case .post: break
         case .put, .patch: _ = ccurl_set_text(handle, CURLOPT_CUSTOMREQUEST, options.method.rawValue)
+        case .get: _ = ccurl_set_long(handle, CURLOPT_HTTPGET, 1)
         }
         let numbers: [(CURLoption, Int)] = [
             (CURLOPT_PATH_AS_IS, 1), (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_NOSIGNAL, 1),
@@ -47,7 +48,10 @@ extension HTTPClient {
             (CURLOPT_QUICK_EXIT, 1),
         ]
         for (option, value) in numbers { _ = ccurl_set_long(handle, option, value) }
-        _ = ccurl_set_body(handle, transfer.body.baseAddress, curl_off_t(transfer.body.count))
+        // A body would make a POST of it.
+        if options.method != .get {
+            _ = ccurl_set_body(handle, transfer.body.baseAddress, curl_off_t(transfer.body.count))
+        }
         _ = ccurl_set_headers(handle, transfer.headers)
         _ = ccurl_set_pointer(handle, CURLOPT_ERRORBUFFER, transfer.errorBuffer)
         let context = Unmanaged.passUnretained(transfer.response).toOpaque()

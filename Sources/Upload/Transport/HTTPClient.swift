@@ -1,5 +1,6 @@
 package import Base
 internal import CCurl
+internal import DaemonConfiguration
 package import Linux
 
 /// Makes one request at a time, on one connection that is kept between them.
@@ -18,6 +19,12 @@ package struct HTTPClient: ~Copyable {
     private var easy: OpaquePointer?
     private var transfer: Transfer?
     private var sessions = TLSSessions()
+    /// What libcurl's handles use; they are gone before it.
+    private let connection = Connection()
+    /// Where that leads: scheme, host, port and proxy.
+    private var place: String?
+    /// Times that a kept connection was closed because there was data on it that no request had asked for.
+    package private(set) var unrequested = 0
     /// Where the latest request went: an address in digits, the proxy's if there is one; nil when no connection was made.
     package private(set) var peer: String?
 
@@ -35,7 +42,7 @@ package struct HTTPClient: ~Copyable {
     }
 
     deinit {
-        if let easy, let multi, let transfer, transfer.fault == nil {
+        if let easy, let multi, let transfer, transfer.isAdded {
             curl_multi_remove_handle(UnsafeMutableRawPointer(multi), UnsafeMutableRawPointer(easy))
         }
         if let easy { curl_easy_cleanup(UnsafeMutableRawPointer(easy)) }
@@ -44,11 +51,9 @@ package struct HTTPClient: ~Copyable {
 
     /// Prepares a request; nothing is sent before the first `advance`. Cancels the one under way, if there is one.
     ///
-    /// - Parameters:
-    ///   - keepsBody: the caller wants to read the body of the answer.
-    ///   - now: the age of TLS sessions is counted with it; nil: none is resumed, and none is left behind.
+    /// - Parameter now: the age of TLS sessions is counted with it; nil: none is resumed, and none is left behind.
     package mutating func begin(
-        _ body: [UInt8], _ options: HTTPOptions, keepsBody: Bool = false, resumingAt now: BootInstant? = nil
+        _ body: [UInt8], _ options: HTTPOptions, resumingAt now: BootInstant? = nil
     ) {
         cancel()
         var options = options
@@ -57,28 +62,50 @@ package struct HTTPClient: ~Copyable {
         } else {
             options.identity = nil
         }
-        let transfer = Transfer(body: body, options, keepsBody: keepsBody)
-        self.transfer = transfer
-        start(transfer)
+        transfer = Transfer(body: body, options)
+    }
+
+    /// Another number, another connection; 0 before the first.
+    package var connectionNumber: Int { connection.number }
+
+    /// What is kept is used once more only where there is nothing to be read on it: whatever comes before a request is no
+    /// answer to it.
+    private mutating func checkConnection(_ options: HTTPOptions) {
+        let next = Settings.origin(of: options.url) + " " + (options.proxy ?? "")
+        if next != place, connection.isOpen { disconnect() }
+        place = next
+        switch connection.unread(isOpaque: options.proxy?.lowercased().hasPrefix("https:") ?? false) {
+        case .nothing: break
+        case .data:
+            unrequested += 1
+            disconnect()
+        case .end: disconnect()
+        }
     }
 
     private mutating func start(_ transfer: Transfer) {
+        checkConnection(transfer.options)
+        self.transfer = transfer
         easy = easy ?? makeHandle()
         multi = multi ?? curl_multi_init().map { OpaquePointer($0) }
         guard let easy, let multi else {
             transfer.fault = "no memory for libcurl"
             return
         }
-        configure(UnsafeMutableRawPointer(easy), transfer.options, transfer)
-        if curl_multi_add_handle(UnsafeMutableRawPointer(multi), UnsafeMutableRawPointer(easy)) != CURLM_OK {
-            transfer.fault = "libcurl takes no request"
-        }
+        let handle = UnsafeMutableRawPointer(easy)
+        configure(handle, transfer.options, transfer)
+        connection.watch(handle)
+        let (connection, size) = (connection, transfer.body.count)
+        transfer.response.begin { connection.answerBegins(handle, size: size) }
+        transfer.isAdded = curl_multi_add_handle(UnsafeMutableRawPointer(multi), handle) == CURLM_OK
+        if !transfer.isAdded { transfer.fault = "libcurl takes no request" }
     }
 
     /// Does what can be done at once; before that, but for the first step, waits until there is anything to do.
     ///
     /// - Parameter wakeup: ends the wait, besides the network. It is left signalled.
     package mutating func advance(wakeup: Wakeup) -> Progress {
+        if let transfer, !transfer.hasStarted { start(transfer) }
         guard let transfer, transfer.fault == nil, let easy = easy.map({ UnsafeMutableRawPointer($0) }),
             let multi = multi.map({ UnsafeMutableRawPointer($0) })
         else {
@@ -104,7 +131,6 @@ package struct HTTPClient: ~Copyable {
                 dropSessions()
                 transfer.rewind()
                 self.transfer = transfer
-                start(transfer)
                 return .underway
             }
         }
@@ -125,10 +151,10 @@ package struct HTTPClient: ~Copyable {
     ///   - now: as in `begin`.
     ///   - isCancelled: ends the request when true; asked before the first byte is sent, too.
     package mutating func post(
-        _ body: [UInt8], _ options: HTTPOptions, keepsBody: Bool = false, wakeup: Wakeup,
-        resumingAt now: BootInstant? = nil, isCancelled: () -> Bool
+        _ body: [UInt8], _ options: HTTPOptions, wakeup: Wakeup, resumingAt now: BootInstant? = nil,
+        isCancelled: () -> Bool
     ) -> HTTPOutcome {
-        begin(body, options, keepsBody: keepsBody, resumingAt: now)
+        begin(body, options, resumingAt: now)
         while !isCancelled() {
             if case .ended(let outcome) = advance(wakeup: wakeup) { return outcome }
         }
@@ -165,7 +191,7 @@ package struct HTTPClient: ~Copyable {
 
     private mutating func end(keepsConnection: Bool) {
         if let easy = easy.map({ UnsafeMutableRawPointer($0) }) {
-            if let multi, let transfer, transfer.fault == nil {
+            if let multi, let transfer, transfer.isAdded {
                 curl_multi_remove_handle(UnsafeMutableRawPointer(multi), easy)
             }
             if !keepsConnection {
@@ -209,10 +235,13 @@ package struct HTTPClient: ~Copyable {
         var status = 0
         _ = ccurl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
         // libcurl is content with an answer that ends within its headers; nothing may be deleted for one.
-        if response.head.isComplete, code == CURLE_OK || code == CURLE_WRITE_ERROR && response.isCut {
+        if response.head.isComplete, !response.head.hasBadLength,
+            code == CURLE_OK || code == CURLE_WRITE_ERROR && response.isCut
+        {
             return .answer(
                 Answer(
-                    status: status, response.head, response.start, isCut: response.isCut, text: response.body)
+                    status: status, response.head, response.start, isCut: response.isCut,
+                    isEarly: response.isEarly, text: response.body)
             )
         }
         var verification = 0
@@ -221,7 +250,9 @@ package struct HTTPClient: ~Copyable {
         let isClock = code == CURLE_PEER_FAILED_VERIFICATION && verification == 9
         let words =
             switch code {
-            case CURLE_OK: "the answer ended within its headers"
+            case CURLE_OK:
+                response.head.hasBadLength
+                    ? "the answer's Content-Length is no length" : "the answer ended within its headers"
             case CURLE_WRITE_ERROR:
                 "the answer has more than \(Response.headLimit / 1024) KiB of header lines"
             default: String(cString: curl_easy_strerror(code))

@@ -13,23 +13,52 @@ package struct Answer: Equatable, Sendable {
     package let status: Int
     /// The value of `Retry-After`, as it came.
     package let retryAfter: String?
-    /// It begins like an HTML page, or may do so where it was not read.
+    /// It is no answer of the backend's: an HTML page, or an error that PHP printed. Also what may be one and was not read.
     package let isPage: Bool
+    /// It begins with an error that PHP printed.
+    package let isPHPError: Bool
+    /// Its first character is `{`, as far as it could be read.
+    package let isObject: Bool
     /// It is not compressed: compression is never asked for, so nothing here can undo it.
     package let isReadable: Bool
     /// The body exceeds 64 KiB, and the rest was not read.
     package let isCut: Bool
-    /// The body, if the caller asked for it; empty when it exceeds 64 KiB.
+    /// It has begun before the peer, or its proxy, had acknowledged the whole request.
+    package let isEarly: Bool
+    /// The body; empty when it exceeds 64 KiB.
     package let body: [UInt8]
+    /// As much of it as was read.
+    private let said: [UInt8]
 
-    init(status: Int, _ head: AnswerHead, _ start: AnswerBody, isCut: Bool, text: [UInt8]) {
+    init(
+        status: Int, _ head: AnswerHead, _ start: AnswerBody, isCut: Bool, isEarly: Bool = false,
+        text: [UInt8]
+    ) {
         self.status = status
+        self.isEarly = isEarly
         retryAfter = head.retryAfter
-        isPage = start.isPage || isCut && start.mayBePage || head.isCoded && head.isHTML
+        isPHPError = start.isPHPError
+        isPage =
+            isPHPError || start.isPage(asHTML: head.isHTML) || isCut && start.mayBePage
+            || head.isCoded && head.isHTML
+        isObject = start.isObject
         isReadable = !head.isCoded
         self.isCut = isCut
+        said = text
         body = isCut ? [] : text
     }
+
+    /// What the server says of its refusal, in a line; nil when it says nothing that people can read.
+    ///
+    /// - Parameter hide: takes secrets out of a text: a server may repeat what it was sent.
+    package func reason(hiding hide: (String) -> String) -> String? {
+        isReadable ? ServerReason.read(said, hiding: hide) : nil
+    }
+}
+
+extension Answer {
+    /// Why a 2xx with this body is not believed, whatever else it says; nil: it may be.
+    var pageDoubt: Doubt? { isPHPError ? .phpError : isPage ? .page : nil }
 }
 
 /// Why there is no complete answer.
@@ -53,7 +82,8 @@ package struct TransportFailure: Error, Equatable, Sendable {
     /// TLS was refused, by this side or the other: a certificate, its name, the clock, a version.
     package let isTLS: Bool
 
-    init(
+    /// What is left out is not so.
+    package init(
         kind: Kind, message: String, wasSent: Bool = false, isTimeout: Bool = false, isTLS: Bool = false
     ) {
         self.kind = kind

@@ -14,7 +14,10 @@ package struct RequestFactory: Sendable {
     /// - Parameter version: that of beekond.
     package init(_ sync: Settings.Sync, version: String) {
         url = sync.url
-        headers = sync.headers.map { ($0.name, $0.value.text) } + Self.login(sync)
+        // A type of the configuration's is frozen with the body that it is of.
+        headers =
+            sync.headers.filter { $0.name.lowercased() != "content-type" }.map { ($0.name, $0.value.text) }
+            + Self.login(sync)
         common = HTTPOptions(
             url: sync.url, headers: [], userAgent: "beekond/" + version, timeout: sync.timeoutSeconds,
             caFile: sync.caFile, clientCertificate: sync.clientCertificate, clientKey: sync.clientKey,

@@ -9,13 +9,14 @@ final class Transfer {
     let errorBuffer = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
     private(set) var response: Response
     let options: HTTPOptions
-    private let keepsBody: Bool
     /// Why the request cannot even begin.
     var fault: String?
+    /// libcurl has it.
+    var isAdded = false
     /// libcurl has been given control once.
     var hasStarted = false
 
-    init(body: [UInt8], _ options: HTTPOptions, keepsBody: Bool) {
+    init(body: [UInt8], _ options: HTTPOptions) {
         let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: body.count, alignment: 1)
         copy.copyBytes(from: body)
         self.body = UnsafeRawBufferPointer(copy)
@@ -25,8 +26,7 @@ final class Transfer {
         for line in options.headers + ["Accept:", "Expect:"] { list = curl_slist_append(list, line) }
         headers = list
         self.options = options
-        self.keepsBody = keepsBody
-        response = Response(keepsBody: keepsBody)
+        response = Response()
         errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     }
 
@@ -38,8 +38,8 @@ final class Transfer {
 
     /// The same request is made once more, by another handle of libcurl.
     func rewind() {
-        hasStarted = false
-        response = Response(keepsBody: keepsBody)
+        (hasStarted, isAdded) = (false, false)
+        response = Response()
         errorBuffer.update(repeating: 0, count: Int(CURL_ERROR_SIZE))
     }
 
@@ -59,23 +59,27 @@ final class Response {
     fileprivate(set) var start = AnswerBody()
     /// The body exceeds the limit.
     fileprivate(set) var isCut = false
-    /// The body so far, if it is kept.
+    /// It has begun before the peer had all of the request.
+    fileprivate(set) var isEarly = false
+    /// The body so far.
     fileprivate(set) var body: [UInt8] = []
-    private let keepsBody: Bool
+    /// Asked at the status line: whether the peer has all of the request.
+    fileprivate var hasArrived: () -> Bool = { true }
     fileprivate var bodyCount = 0
     fileprivate var headCount = 0
 
     /// Something of it has arrived.
     var hasBegun: Bool { headCount > 0 }
 
-    init(keepsBody: Bool) {
-        self.keepsBody = keepsBody
+    /// - Parameter hasArrived: the peer has all of the request; asked when an answer begins.
+    func begin(hasArrived: @escaping () -> Bool) {
+        self.hasArrived = hasArrived
     }
 
     fileprivate func append(_ bytes: UnsafeRawBufferPointer) {
         bodyCount += bytes.count
         start.append(bytes)
-        if keepsBody, bodyCount <= Self.bodyLimit { body.append(contentsOf: bytes) }
+        if bodyCount <= Self.bodyLimit { body.append(contentsOf: bytes) }
     }
 }
 
@@ -98,6 +102,9 @@ let receiveHeader: ccurl_write = { bytes, size, count, context in
     let response = Unmanaged<Response>.fromOpaque(context).takeUnretainedValue()
     response.headCount += size * count
     guard response.headCount <= Response.headLimit else { return 0 }
-    response.head.read(UnsafeRawBufferPointer(start: bytes, count: size * count))
+    let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+    // That of the final answer is the last: others (100, 103) only announce it.
+    if line.starts(with: "HTTP/".utf8) { response.isEarly = !response.hasArrived() }
+    response.head.read(line)
     return size * count
 }

@@ -17,6 +17,9 @@ private indirect enum Model {
     enum Part {
         case text(String)
         case tag(TemplateTag)
+
+        var tag: TemplateTag? { if case .tag(let tag) = self { tag } else { nil } }
+        var isEmpty: Bool { if case .text("") = self { true } else { false } }
     }
 }
 
@@ -177,22 +180,36 @@ struct TemplatePropertyTests {
             value.flatMap { $0.isFinite ? $0 : nil } ?? unknown
         }
         func coordinate(_ value: Double?) -> any Sendable { value.map { $0 as any Sendable } ?? NSNull() }
+        func converted(_ speed: Double?, meters: Double) -> any Sendable {
+            guard let speed else { return NSNull() }
+            let cut = (speed * 3600 / meters * 1e6).rounded() / 1e6
+            return cut.isFinite ? cut : NSNull()
+        }
         let location = record.location
         let fix = location?.fix
         switch tag {
         case .latitude: return coordinate(record.coordinate?.latitude)
         case .longitude: return coordinate(record.coordinate?.longitude)
         case .speed: return finite(fix?.speed, -1)
+        case .speedKmh: return converted(fix?.speed, meters: 1000)
+        case .speedKnots: return converted(fix?.speed, meters: 1852)
+        case .speedMph: return converted(fix?.speed, meters: 1609.344)
         case .heading: return finite(fix?.bearing, -1)
         case .accuracy: return finite(record.accuracy, -1)
         case .altitude: return finite(fix?.altitude, 0)
         case .odometer: return finite(record.odometer, 0)
         case .batteryLevel: return finite(record.battery.level, -1)
         case .activityConfidence: return 100.0
-        case .isMoving: return location?.motion == .moving
+        case .isMoving:
+            guard let motion = location?.motion, motion != .unknown else { return NSNull() }
+            return motion == .moving
         case .mock: return fix?.isMock == true
         case .batteryIsCharging: return record.battery.isCharging == true
         case .timestamp: return record.time.iso8601
+        case .timestampSeconds:
+            let time = record.time.milliseconds
+            return time / 1000 - (time % 1000 < 0 ? 1 : 0)
+        case .timestampMilliseconds: return record.time.milliseconds
         case .uuid: return record.id.description
         case .event: return record.event.rawValue
         case .activityType:
@@ -204,9 +221,25 @@ struct TemplatePropertyTests {
             return names[name] ?? name
         case .geofenceIdentifier: return record.crossing?.geofence ?? ""
         case .geofenceAction: return record.crossing.map { $0.kind == .enter ? "ENTER" : "EXIT" } ?? ""
+        case .geofenceReason: return record.reason?.rawValue ?? ""
         case .deviceID: return device
         case .installID: return device + "2"
         case .sessionID: return TemplateSamples.session.description
+        }
+    }
+
+    /// A member of an object that is nothing but a tag for which there is neither a value nor one of the guide.
+    private func isLeftOut(_ model: Model, _ record: TemplateRecord) -> Bool {
+        func isUnknown(_ tag: TemplateTag) -> Bool {
+            ![.latitude, .longitude].contains(tag) && expected(tag, record, device: "") is NSNull
+        }
+        switch model {
+        case .tag(let tag): return isUnknown(tag)
+        case .string(let parts):
+            let tags = parts.compactMap(\.tag)
+            return tags.count == 1 && tags.allSatisfy(isUnknown)
+                && parts.allSatisfy { $0.tag != nil || $0.isEmpty }
+        case .constant, .array, .object: return false
         }
     }
 
@@ -215,6 +248,7 @@ struct TemplatePropertyTests {
             switch (expected, value) {
             case (let flag as Bool, .bool(let found)): found == flag
             case (let number as Double, .number(let found)): Double(found) == number
+            case (let number as Int64, .number(let found)): found == "\(number)"
             case (let text as String, .string(let found)):
                 found.unicodeScalars.elementsEqual(text.unicodeScalars)
             case (is NSNull, .null): true
@@ -241,8 +275,9 @@ struct TemplatePropertyTests {
             guard case .array(let values)? = value, values.count == elements.count else { return false }
             return zip(elements, values).allSatisfy { matches($0, $1, record, device: device) }
         case .object(let members):
-            guard case .object(let values)? = value, values.count == members.count else { return false }
-            return members.allSatisfy { matches($0.value, values[$0.name], record, device: device) }
+            let present = members.filter { !isLeftOut($0.value, record) }
+            guard case .object(let values)? = value, values.count == present.count else { return false }
+            return present.allSatisfy { matches($0.value, values[$0.name], record, device: device) }
         }
     }
 

@@ -8,21 +8,28 @@ extension Subject {
     /// Status and headers of a response: decides what happens to the batch.
     static let answer = Subject(name: "answer") { input in
         let status = input.prefix(2).reduce(0) { $0 << 8 | Int($1) }
-        var (head, body) = (AnswerHead(), AnswerBody())
-        body.append(input)
-        let text = Array(input.prefix(JSONReader.byteLimit))
+        var (head, body, piecewise) = (AnswerHead(), AnswerBody(), AnswerBody())
         var rest = input.dropFirst(2)
-        while !rest.isEmpty {
+        while !rest.isEmpty, !head.isComplete || rest.starts(with: "HTTP/".utf8) {
             let end = rest.firstIndex(of: 0x0A).map { $0 + 1 } ?? rest.endIndex
             head.read(UnsafeRawBufferPointer(rebasing: rest[rest.startIndex..<end]))
             rest = rest[end...]
         }
+        body.append(rest)
+        for byte in rest { piecewise.append(CollectionOfOne(byte)) }
+        precondition(
+            body.isPage(asHTML: true) == piecewise.isPage(asHTML: true) && body.isObject == piecewise.isObject
+        )
+        precondition(body.isPage(asHTML: true) || !body.isPage(asHTML: false))
+        let text = Array(rest.prefix(JSONReader.byteLimit))
         let time = Timestamp(milliseconds: 1_781_000_000_000)
         let answer = Answer(
-            status: status, head, body, isCut: text.count < input.count, text: text)
+            status: status, head, body, isCut: text.count < rest.count, text: text)
         _ = BeekonFormat.doubt(answer, acknowledging: "x")
-        for format in Format.allCases {
-            let judgement = format.judge(answer, acknowledging: nil, at: time)
+        let acceptance = Acceptance(member: "data.0.state", values: ["ok", "7", "null"])
+        for (format, said) in Format.allCases.flatMap({ [($0, nil), ($0, acceptance)] }) {
+            let judgement = format.judge(answer, acknowledging: nil, saying: said, at: time)
+            precondition(!judgement.isSilent || said == nil && judgement.verdict == .accepted)
             switch judgement.verdict {
             case .accepted: precondition((200...299).contains(status))
             case .rejected: precondition(!format.isForeign && (status == 400 || status == 422))

@@ -22,15 +22,7 @@ LOCATION = {"id": "0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e1f", "timestamp": "2026-06-
             "motion": "moving", "is_mock": False, "latitude": 1, "longitude": 2}
 
 
-class DoctorTests(CtlTest):
-    def check_shape(self, receiver):
-        """Apart from being empty, what the doctor sends is a batch like the uploader's."""
-        for request in receiver.requests:
-            self.assertEqual((request.root["locations"], request.root["geofence_events"]), ([], []))
-            self.assertEqual(shape_faults({**request.root, "locations": [LOCATION]}), [])
-            # A backend that validates against the schema accepts it.
-            self.assertEqual(shape_faults(request.root), ["root: it is empty"] if conservation.jsonschema else [])
-
+class ExaminationTest(CtlTest):
     def examine(self, daemon, *words: str, code: int = 1) -> dict:
         """Findings by check. The clock of the machine that runs the test is left out: it may be anything."""
         done = self.run_ctl(daemon, "doctor", "--json", *words, code=code)
@@ -39,6 +31,16 @@ class DoctorTests(CtlTest):
     def doctored(self, gpsd_port: int, **sections):
         daemon = self.daemon(gpsd_port, **sections).start()
         return daemon, ("--config", daemon.config, "--state-dir", daemon.state)
+
+
+class DoctorTests(ExaminationTest):
+    def check_shape(self, receiver):
+        """Apart from being empty, what the doctor sends is a batch like the uploader's."""
+        for request in receiver.requests:
+            self.assertEqual((request.root["locations"], request.root["geofence_events"]), ([], []))
+            self.assertEqual(shape_faults({**request.root, "locations": [LOCATION]}), [])
+            # A backend that validates against the schema accepts it.
+            self.assertEqual(shape_faults(request.root), ["root: it is empty"] if conservation.jsonschema else [])
 
     @needs_gpsd
     def test_a_simulated_drive(self):
@@ -138,6 +140,19 @@ class DoctorTests(CtlTest):
             self.assertIn(str(code), found["text"])
         self.assertEqual(daemon.status()["sync"]["pending"], 0)
 
+    @unittest.skipUnless(os.geteuid() == 0, "what is asked is what root is told")
+    def test_root_is_not_told_that_a_right_is_missing(self):
+        backend = self.backend()
+        daemon, words = self.doctored(free_port(), sync={"url": backend.url})
+        with open(daemon.config, "a", encoding="utf-8") as file:
+            file.write("[store]\nmax_row = 3\n")
+        found = self.examine(daemon, *words)
+        self.assertEqual(found["configuration"]["result"], "failed")
+        said = json.dumps(found["endpoint"])
+        self.assertIn("mistake", said)
+        for word in ("permission", "sudo"):
+            self.assertNotIn(word, said)
+
     def test_nothing_is_sent_without_a_url(self):
         backend = self.backend()
         daemon, words = self.doctored(free_port())
@@ -196,6 +211,46 @@ class DoctorTests(CtlTest):
         found = self.examine(daemon, "--config", self.path("none.toml"))
         self.assertEqual(found["configuration"]["result"], "skipped")
         self.assertEqual(found["TCP"]["result"], "failed")
+
+
+class RefusingServerTests(ExaminationTest):
+    def check_shape(self, receiver):
+        """The doctor's own batches are empty."""
+
+    def test_the_url_that_is_configured_now_is_judged(self):
+        """What another server has accepted says nothing of this one, which refuses everything."""
+        kind, strict = self.backend(), self.backend()
+        strict.refuse(lambda request: True)
+        fake, daemon = self.tracking(sync={"url": kind.url, "mode": "manual"})
+        self.assertEqual(daemon.sync()["outcome"], "drained")
+        words = ("--config", daemon.config, "--state-dir", daemon.state)
+        self.assertEqual(self.examine(daemon, *words)["endpoint"]["result"], "ok")
+        daemon.call("Configure", settings={"sync.url": strict.url})
+        found = self.examine(daemon, *words)["endpoint"]
+        self.assertEqual(found["result"], "failed", found)
+        # One that has accepted, and refuses real rows now, as well.
+        daemon.call("Configure", settings={"sync.url": kind.url})
+        fake.drive(1)
+        daemon.wait_stored(2)
+        self.assertEqual(daemon.sync()["outcome"], "drained")
+        kind.refuse(lambda request: True)
+        fake.drive(1)
+        daemon.wait_stored(3)
+        daemon.sync()
+        self.assertEqual(self.examine(daemon, *words)["endpoint"]["result"], "failed")
+
+    def test_dead_letters_of_the_last_day_are_a_finding(self):
+        backend = self.backend()
+        backend.refuse(lambda request: bool(request.ids))
+        fake, daemon = self.tracking(sync={"url": backend.url, "mode": "manual"})
+        words = ("--config", daemon.config, "--state-dir", daemon.state)
+        self.assertNotIn("dead letters", self.examine(daemon, *words))
+        daemon.sync()
+        found = self.examine(daemon, *words)["dead letters"]
+        self.assertEqual(found["result"], "failed", found)
+        self.assertIn("1 rejected location", found["text"])
+        self.assertIn("422", found["text"])
+        self.assertIn("beekonctl rejected list", found["remedy"])
 
 
 if __name__ == "__main__":

@@ -24,7 +24,8 @@ SECRETS = {
     "user": "uSeRnAmE01", "password": "pAsSwOrD02", "query": "qUeRyKeY03", "header": "hEaDeR04", "access": "aCcEsS05",
     "refresh": "rEfReSh06", "payload": "pAyLoAd07", "refresh header": "rHeAdEr08", "refresh query": "rQuErY09",
     "refresh user": "rUsEr10", "refresh password": "rPaSs11", "proxy password": "pRoXy12", "login": "lOgIn13",
-    "login password": "lPaSs14", "key in the path": "pAtHkEy0123456789abcdef", "rotated": Endpoint.MARK,
+    "login password": "lPaSs14", "key in the path": "pAtHkEy0123456789abcdef", "short key in the path": "pAtH17",
+    "rotated": Endpoint.MARK,
 }
 # Where things are: digits that stand for nothing else, and texts of the operator's own.
 PLACES = {
@@ -52,7 +53,7 @@ class ReportTests(CtlTest):
         refresh_url = endpoint.url.replace("http://", "http://{refresh user}:{refresh password}@") + "?k={refresh query}"
         daemon = self.daemon(
             fake.port, extras={"driver": PLACES["extra"]}, log={"level": "debug"},
-            sync={"url": f"{url}/{SECRETS['key in the path']}?key={SECRETS['query']}"}, **{
+            sync={"url": f"{url}/{SECRETS['short key in the path']}/{SECRETS['key in the path']}?key={SECRETS['query']}"}, **{
                 "sync.headers": {"X-Api-Key": SECRETS["header"]},
                 "sync.auth": {"access_token": SECRETS["access"], "refresh_token": SECRETS["refresh"],
                               "refresh_url": refresh_url.format(**SECRETS)},

@@ -62,7 +62,7 @@ class ServerSettingsTests(CtlTest):
         # The last is not in force, and goes with --all.
         self.assertEqual(self.found(daemon, ANGLE), (0, "default", False))
         done = self.run_ctl(daemon, "config", "unset", "--server", DISTANCE)
-        self.assertEqual((done.stdout, done.stderr), (f"{DISTANCE} = 0  ({daemon.config}:5)\n", ""))
+        self.assertEqual((done.stdout, done.stderr), (f"{DISTANCE} = 0.01  ({daemon.config}:5)\n", ""))
         done = self.run_ctl(daemon, "config", "unset", "--server", "--all", "--json")
         self.assertEqual([(row["key"], row["value"]) for row in json.loads(done.stdout)["settings"]], [(INTERVAL, 7)])
         done = self.run_ctl(daemon, "config", "unset", "--server", "--all")

@@ -140,7 +140,7 @@ class ConfigurationTests(SystemTest):
         fake, daemon = self.tracking(tracking={"interval_seconds": 100})
         session = daemon.status()["session_id"]
         fake.drive(5)
-        daemon.wait_status(lambda status: status["gate"]["too_soon"] == 5, "five fixes that came too soon")
+        daemon.wait_status(lambda status: status["gate"]["too_soon"] == 7, "seven fixes that came too soon")
         daemon.configure(tracking={"interval_seconds": 0})
         daemon.reload()
         wait_for(lambda: daemon.setting("tracking.interval_seconds") == 0, "the new value")

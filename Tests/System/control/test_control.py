@@ -64,7 +64,7 @@ class StatusTests(ControlTest):
         self.assertEqual((status["source"]["mode"], status["source"]["fixes"]), (3, 4))
         self.assertEqual(status["store"]["locations"], 2)
         self.assertGreater(status["store"]["bytes"], 0)
-        self.assertEqual(status["gate"], {"admitted": 2, "too_soon": 0, "too_near": 0, "paused": 0, "motion": "moving"})
+        self.assertEqual(status["gate"], {"admitted": 2, "too_soon": 0, "too_near": 2, "paused": 0, "motion": "moving"})
         location = status["last_location"]
         self.assertEqual((location["session_id"], from_iso(location["timestamp"])),
                          (status["session_id"], fake.next_ms - 1000))

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.beekonctl import CtlTest
 from support.daemon import NEVER
-from support.fake_gpsd import DEVICE
+from support.fake_gpsd import DEVICE, tpv
 from support.ports import free_port
 from support.waiting import wait_for
 
@@ -64,11 +64,16 @@ class MetricsTests(CtlTest):
                 "destination.refusing": {"url": refusing.url, "interval_seconds": NEVER},
                 "destination.nobody": {"url": f"http://127.0.0.1:{free_port()}/", "interval_seconds": NEVER}}).start()
         daemon.call("Start")
+        fake.wait_watched()
+        # A time that nothing confirms, and at the end one that has passed.
+        fake.report(tpv(fake.next_ms - 86_400_000))
         fake.settle()
         fake.report({"class": "SKY", "device": DEVICE,
                      "satellites": [{"PRN": number, "used": number <= 7} for number in range(1, 13)]})
         fake.drive(4)
         daemon.wait_stored(5)
+        fake.report(tpv(fake.next_ms - 3000))
+        daemon.wait_status(lambda status: status["source"]["repeated"] == 1, "told again")
         daemon.call("Sync")
         for name in ("refusing", "nobody"):
             daemon.call("Sync", destination=name)
@@ -82,7 +87,7 @@ class MetricsTests(CtlTest):
         found = samples(text)
         self.assertEqual(found["beekond_up"], 1)
         self.assertEqual(found['beekond_fixes_total{result="admitted"}'], 5)
-        self.assertGreater(found['beekond_fixes_total{result="unsettled"}'], 0)
+        self.assertEqual([found[f'beekond_fixes_total{{result="{result}"}}'] for result in ("unsettled", "repeated")], [1, 1])
         self.assertEqual(found["beekond_store_rows"], 5)
         self.assertEqual(found['beekond_pending_locations{destination="main"}'], 0)
         self.assertEqual(found['beekond_pending_locations{destination="refusing"}'], 5)

@@ -49,7 +49,7 @@ class SettingsRightsTests(UsersTest):
         guarded = [
             *mistaken, configure(gpsd__host="192.0.2.1"), configure(sync__url="https://b.example/"), configure(sync__url=""),
             configure(sync__timeout_seconds=1), configure(sync__on_reject="isolate"), configure(sync__platform="x"),
-            configure(sync__require_ack=True),
+            configure(sync__require_ack=True), configure(sync__accept_member="status", sync__accept_value=["stored"]),
             configure(sync__allow_insecure_http=True), configure(sync__proxy="http://p.example"),
             configure(sync__auth__skew_margin_seconds=5), configure(sync__auth__refresh_url="https://b.example/"),
             reset("gpsd.host"), reset("sync.url"), configure(tracking__interval_seconds=6, gpsd__host="192.0.2.1"),

@@ -95,7 +95,7 @@ class OddReportTests(OddTest):
         daemon.wait_health("no_fix" if index % 7 in (1, 3, 6) else "ok")
 
     def test_meaningless_fields(self):
-        gps, daemon = self.tracking()
+        gps, daemon = self.tracking(tracking={"distance_meters": 0})
         start = gps.next_ms
         # What the report says apart from its time, and what must be stored: accuracy, speed, bearing, altitude;
         # None for no fix at all, as for a report that libgps cannot parse.

@@ -22,8 +22,8 @@ class FakeGPSD:
         self.is_mute = False
         self._clients: list = []
         self._changed = threading.Condition()
-        # The third fix, the first to count, is then from now. Later ones may be ahead of the clock by up to a day.
-        self.next_ms = start_ms if start_ms is not None else (int(time.time()) - 2) * 1000
+        # The first fix is then from now. Later ones may be ahead of the clock by up to a day.
+        self.next_ms = start_ms if start_ms is not None else int(time.time()) * 1000
         self.sent = 0
         self._listener = socket.create_server(("127.0.0.1", port), backlog=8)
         self.port = self._listener.getsockname()[1]
@@ -114,9 +114,15 @@ class FakeGPSD:
         return times
 
     def settle(self) -> int:
-        """Sends the fixes after which the time of a new connection is settled: the last of them is the first to count."""
+        """Sends the fixes after which the time of a new connection is settled: three, of one place, so that a gate with any
+        distance admits the first alone. Returns its time in milliseconds."""
         self.wait_watched()
-        return self.drive(3)[-1]
+        times = [self.next_ms + 1000 * index for index in range(3)]
+        place = 50 + (self.sent + 2) * 10 / METERS_PER_DEGREE
+        self.next_ms += 3000
+        self.sent += 3
+        self.report(*[tpv(time, place, 8) for time in times])
+        return times[0]
 
 
 def device_report() -> dict:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from support import line_protocol
+
 # Traccar's, and PhoneTrack's: knots in a metre a second.
 TRACCAR_KNOTS, PHONETRACK_KNOTS = 1.94384, 1.943844
 
@@ -44,6 +46,12 @@ class Asked:
         if self.headers.get("content-encoding") or self.headers.get("content-type") != "application/json":
             raise ValueError("not plain JSON")
         return json.loads(self.body)
+
+    def form(self) -> dict:
+        """As PHP has it in $_POST."""
+        if self.headers.get("content-encoding") or self.headers.get("content-type") != "application/x-www-form-urlencoded":
+            return {}
+        return dict(urllib.parse.parse_qsl(self.body.decode(), keep_blank_values=True))
 
 
 @dataclass
@@ -213,3 +221,86 @@ def feature(one: dict) -> Point:
         raise ValueError("no point")
     return Point(known["device_id"], datetime.fromisoformat(known["timestamp"]).timestamp(), latitude, longitude,
                  None if known["speed"] < 0 else known["speed"])
+
+
+def traccar_json(known: str) -> Callable[[Asked], Answer]:
+    """Port 5055 with JSON, for which the type decides. An exception closes the connection."""
+    def answer(asked: Asked) -> Answer:
+        try:
+            root = asked.json()
+            if root["device_id"] != known:
+                return Answer(404, "", [])
+            location = root["location"]
+            time = datetime.fromisoformat(location["timestamp"]).timestamp()
+            if "coords" not in location:
+                # It becomes the last known place once more.
+                return Answer(200, "", [])
+            names = ("latitude", "longitude", "speed", "heading", "accuracy", "altitude")
+            coordinates = {name: float(location["coords"][name]) for name in names}
+            str(location.get("event", ""))
+            int(location.get("odometer", 0))
+        except (KeyError, TypeError, ValueError):
+            raise ClosedError from None
+        speed = coordinates["speed"] if coordinates["speed"] >= 0 else None
+        return Answer(200, "", [Point(known, time, coordinates["latitude"], coordinates["longitude"], speed)])
+
+    return answer
+
+
+def ulogger(path: str, cookie: str) -> Callable[[Asked], Answer]:
+    """200 with the error in the body, but for a session that has ended."""
+    def answer(asked: Asked) -> Answer:
+        form = asked.form()
+        if asked.path != path:
+            return Answer(404, "", [])
+        if asked.headers.get("cookie") != f"ulogger={cookie}":
+            return Answer(401, '{"error":true,"message":"Unauthorized"}', [])
+        if form.get("action") != "addpos":
+            return Answer(200, '{"error":true,"message":"Unknown command"}', [])
+        try:
+            speed = form.get("speed")
+            point = Point(str(int(form["trackid"])), int(form["time"]), float(form["lat"]), float(form["lon"]),
+                          None if speed is None else float(speed))
+        except (KeyError, ValueError):
+            return Answer(200, '{"error":true,"message":"Missing required parameter"}', [])
+        return Answer(200, '{"error":false}', [point])
+
+    return answer
+
+
+def hauk(path: str, session: str) -> Callable[[Asked], Answer]:
+    """200 for everything; what is wrong stands in the text."""
+    def answer(asked: Asked) -> Answer:
+        form = asked.form()
+        if asked.path != path or {"lat", "lon", "time", "sid"} - form.keys():
+            return Answer(200, "Missing data!\n", [])
+        if form["sid"] != session:
+            return Answer(200, "Session expired!\n", [])
+        speed = form.get("spd")
+        point = Point("hauk", float(form["time"]), float(form["lat"]), float(form["lon"]),
+                      None if speed is None else float(speed))
+        return Answer(200, f"OK\nhttps://hauk.example.com/?%s\n{session[:4]}\n", [point])
+
+    return answer
+
+
+def influxdb(path: str, query: dict, token: str) -> Callable[[Asked], Answer]:
+    """Version 2: a point for each series and time."""
+    stored: set = set()
+
+    def answer(asked: Asked) -> Answer:
+        if asked.headers.get("authorization") != f"Token {token}":
+            return Answer(401, '{"code":"unauthorized","message":"unauthorized access"}', [])
+        if (asked.path, asked.query) != (path, query):
+            return Answer(404, '{"code":"not found","message":"bucket not found"}', [])
+        try:
+            lines = line_protocol.read(asked.body)
+        except (line_protocol.MalformedError, UnicodeDecodeError) as error:
+            return Answer(400, json.dumps({"code": "invalid", "message": str(error)}), [])
+        points = [Point(line.tags["vehicle"], line.time / 1000, line.fields["lat"], line.fields["lon"], line.fields.get("speed"))
+                  for line in lines if line.measurement == "location"]
+        new = [point for point in points if point not in stored]
+        stored.update(new)
+        return Answer(204, "", new)
+
+    return answer

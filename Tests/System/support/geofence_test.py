@@ -23,8 +23,9 @@ class Vehicle:
         return times
 
     def settle(self, north: float) -> int:
+        """Three fixes, after which the time of a new connection is settled. Returns the first of their times."""
         self.fake.wait_watched()
-        return self.stay(north, 3)[-1]
+        return self.stay(north, 3)[0]
 
 
 class GeofenceTest(SystemTest):

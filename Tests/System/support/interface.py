@@ -54,6 +54,7 @@ CALLS = (
     Row("GetStatus"), Row("GetMetrics"), Row("GetSessions"), Row("GetPendingUploadCount"), Row("ListGeofences"), Row("GetExtras"),
     Row("GetConfig"), Row("GetRejected"), Row("GetRejected", more=True), Row("GetCommands"),
     Row("GetGeofenceEvents", {"from": LONG_AGO}), Row("GetEvents", {"kinds": ["geofence", "ignition"]}),
+    Row("GetLocationCount"), Row("GetLocationCount", {"before": LONG_AGO}, more=True),
     Row("GetLocations", {"to": LONG_AGO}), Row("GetLocations", {"from": LONG_AGO}, more=True),
     Row("GetCurrentLocation", {"timeout_seconds": 0.01}), Row("Subscribe", {"kinds": ["state"]}, more=True),
     Row("Stop", is_logged=True), Row("Start", is_logged=True), Row("SetMotion", {"motion": "moving"}, is_logged=True),

@@ -1,4 +1,5 @@
-"""Where the programs under test and their companions are. BEEKOND_BIN names the folder of the binaries."""
+"""Where the programs under test and their companions are. BEEKOND_BIN names the folder of the binaries, BEEKOND_GPSD
+another gpsd than the one that is installed."""
 from __future__ import annotations
 
 import os
@@ -9,7 +10,7 @@ import support
 
 ROOT = str(support.ROOT)
 BIN = os.path.abspath(os.environ.get("BEEKOND_BIN", os.path.join(ROOT, ".build", "debug")))
-GPSD = shutil.which("gpsd") or shutil.which("gpsd", path="/usr/sbin:/usr/local/sbin")
+GPSD = os.environ.get("BEEKOND_GPSD") or shutil.which("gpsd") or shutil.which("gpsd", path="/usr/sbin:/usr/local/sbin")
 needs_gpsd = unittest.skipUnless(GPSD, "gpsd is not installed")
 
 

@@ -13,8 +13,10 @@ from support.fake_gpsd import from_iso
 # Number of preceding epochs that predict how many reports an epoch has.
 MEMORY = 5
 PATIENCE = 1.5
-# What a report of an earlier instant may lag behind without being a step back.
-LAG_MS = 750
+# What is told at most this long after a later instant is told again; what is further back is told by another clock.
+AGAIN_MS = 60_000
+# Fixes that are kept until the time has settled.
+KEPT = 64
 STEP_TOLERANCE = 1.5
 SETTLING_SPAN_MS = 2000
 JITTER_MS = 50
@@ -33,6 +35,8 @@ class TimedReport:
 class Epoch:
     now: float
     fields: dict
+    # In which run of ascending instants; None while that is not known.
+    run: int | None = None
 
     @property
     def time(self) -> int:
@@ -58,15 +62,14 @@ class Epoch:
 
 
 def told_in_turn(heard: list) -> tuple:
-    """The reports of each instant, and how many they were, those included that came when the next instant had begun. What
-    tells of an instant again, when others have followed, but none by more than LAG_MS, is left out."""
+    """The reports of each instant, and how many they were, those included that came when the next instant had begun."""
     instants: list = []
     counts: list = []
     for item in heard:
         if "time" not in item.report:
             continue
         time = from_iso(item.report["time"])
-        times = [from_iso(reports[0].report["time"]) for reports in instants[-40:]]
+        times = [from_iso(reports[0].report["time"]) for reports in instants[-2:]]
         if times and times[-1] == time:
             instants[-1].append(item)
             counts[-1] += 1
@@ -75,8 +78,7 @@ def told_in_turn(heard: list) -> tuple:
         is_open = before and counts[-1] < max(before) and item.now - instants[-1][-1].now < PATIENCE
         if len(times) > 1 and times[-2] == time < times[-1] and is_open:
             counts[-2] += 1
-        elif not any(time == told and all(told <= later < told + LAG_MS for later in times[index + 1:])
-                     for index, told in enumerate(times)):
+        else:
             instants.append([item])
             counts.append(1)
     return instants, counts
@@ -106,37 +108,72 @@ def epochs(heard: list) -> list:
 
 
 def settled(found: list) -> list:
-    """The fixes from the moment the receiver's time has settled."""
-    usable: list = []
-    run: list = []
-    proved = False
-    last: Epoch | None = None
+    """The fixes that are used, in order: those of the run that settles the receiver's time, and what follows it."""
+    return used_and_repeated(found)[0]
+
+
+def used_and_repeated(found: list) -> tuple:
+    """The fixes that are used, each with the number of its run, and how many told an instant again."""
+    used: list = []
+    repeated = 0
+    # The epochs since the time has last become doubtful; None: it is settled.
+    doubtful: list | None = []
     for epoch in found:
         if not epoch.has_fix:
-            if not proved:
-                run = []
+            doubtful = doubtful and []
             continue
-        if last is not None and (run or proved):
-            step = (epoch.time - last.time) / 1000
-            beyond = step - (epoch.now - last.now)
-            if proved and (step < -1 or beyond > 3600):
-                proved, run = False, []
-            elif not proved and (step <= 0 or abs(beyond) > STEP_TOLERANCE):
-                run = []  # a settled clock never steps back, not even a little
-        last = epoch
-        if not proved:
-            run.append(epoch)
-            proved = proves(run)
-        if proved:
-            usable.append(epoch)
-    return usable
+        if used and told_again(epoch, used[-1]):
+            repeated += 1
+            continue
+        if doubtful is None:
+            step = epoch.time - used[-1].time
+            if step > 0 and step / 1000 - (epoch.now - used[-1].now) <= 3600:
+                used.append(Epoch(epoch.now, epoch.fields, used[-1].run))
+                continue
+            doubtful = []
+        doubtful.append(epoch)
+        line = proof(doubtful)
+        if not line:
+            continue
+        doubtful = None
+        run = used[-1].run if used else 0
+        if used and line[0].time < used[-1].time:
+            run += 1
+        used += [Epoch(one.now, one.fields, run) for one in line[-KEPT:]]
+    return used, repeated
+
+
+def told_again(epoch: Epoch, newest: Epoch) -> bool:
+    return 0 <= newest.time - epoch.time <= AGAIN_MS
+
+
+def proof(doubtful: list) -> list:
+    """The epochs up to the last one that show together that the time is right; none if they do not yet.
+
+    Those a little earlier than one before them do not count, unless they show it by themselves."""
+    main: list = []
+    beside: list = []
+    for epoch in doubtful:
+        if main and told_again(epoch, main[-1]):
+            beside = continued(beside, epoch)
+        else:
+            main, beside = continued(main, epoch), []
+    return next((line for line in (main, beside) if proves(line) and line[-1] is doubtful[-1]), [])
+
+
+def continued(line: list, epoch: Epoch) -> list:
+    if line:
+        step = (epoch.time - line[-1].time) / 1000
+        if step > 0 and abs(step - (epoch.now - line[-1].now)) <= STEP_TOLERANCE:
+            return [*line, epoch]
+    return [epoch]
 
 
 def proves(run: list) -> bool:
     whole: list = []
     for epoch in run:
         whole = [*whole, epoch] if epoch.fields["mode"] == 3 else []
-    return spans(whole, 3) or spans(run, 10)
+    return spans(whole, 3) or spans(run, 5)
 
 
 def spans(run: list, count: int) -> bool:
@@ -160,7 +197,7 @@ def admitted(fixes: list, interval: float, meters: float) -> tuple:
     passed: list = []
     too_soon = too_near = 0
     for fix in fixes:
-        if passed and fix.time >= passed[-1].time:
+        if passed and fix.run == passed[-1].run:
             if interval and fix.time - passed[-1].time < interval * 1000 - JITTER_MS:
                 too_soon += 1
                 continue
@@ -266,8 +303,8 @@ def admitted_in_motion(fixes: list, states: list, interval: float, meters: float
         if turning:
             trigger = "motion"
         elif passed and state == "stationary" and mode != "keep_tracking":
-            waited = fix.time - since
-            if mode == "pause" or 0 <= waited < check_in * 1000:
+            is_due = since is None or since.run != fix.run or fix.time - since.time >= check_in * 1000
+            if mode == "pause" or not is_due:
                 paused += 1
                 continue
             trigger = "check_in"
@@ -278,6 +315,6 @@ def admitted_in_motion(fixes: list, states: list, interval: float, meters: float
                 continue
             trigger = "interval"
         if parking or trigger == "check_in":
-            since = fix.time
+            since = fix
         passed.append((fix, trigger))
     return passed, too_soon, too_near, paused

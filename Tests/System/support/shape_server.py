@@ -1,4 +1,4 @@
-"""A server that takes any JSON by any method, and tells repetitions by `Idempotency-Key`."""
+"""A server that takes any JSON by any method, forms, queries and lines, and tells repetitions by `Idempotency-Key`."""
 from __future__ import annotations
 
 import contextlib
@@ -6,10 +6,13 @@ import gzip
 import json
 import socket
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
+from support import line_protocol
 from support.waiting import PATIENCE, wait_for
 
 
@@ -39,6 +42,23 @@ class Taken:
         return self.method, self.path, *(self.headers.get(name) for name in names), self.raw
 
 
+def read_json(method: str, path: str, text: bytes):
+    return json.loads(text)
+
+
+def read_form(method: str, path: str, text: bytes) -> dict:
+    """Of a GET, the parameters that stand behind those of the configured url."""
+    query = urlsplit(path).query.removeprefix("v=1&") if method == "GET" else text.decode("ascii")
+    pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=True, errors="strict")
+    if method == "GET" and text or len(dict(pairs)) != len(pairs):
+        raise ValueError(f"no form: {query} {text!r}")
+    return dict(pairs)
+
+
+def read_lines(method: str, path: str, text: bytes) -> list:
+    return [{"line": line, **line.fields} for line in line_protocol.read(text)]
+
+
 def records(root) -> list:
     """All objects that have an id, wherever they stand; those of fences, too."""
     if isinstance(root, list):
@@ -58,8 +78,9 @@ class ShapeServer:
     """`answers` are those to come: a status each, "drop" (stored, and not answered), or "hold" (neither); then 200.
     `is_poison` refuses requests by their root with 422."""
 
-    def __init__(self, answers=()):
+    def __init__(self, answers=(), reads: Callable[[str, str, bytes], Any] = read_json):
         self.answers: list = list(answers)
+        self.reads = reads
         self.drop_ack_every = 0
         self.is_poison = lambda root: False
         self.requests: list[Taken] = []
@@ -73,7 +94,7 @@ class ShapeServer:
             protocol_version = "HTTP/1.1"
 
             def take(self):
-                raw = self.rfile.read(int(self.headers["Content-Length"]))
+                raw = self.rfile.read(int(self.headers.get("Content-Length", "0")))
                 request = Taken(self.command, self.path, dict(self.headers), raw)
                 if owner._take(request):
                     owner._released.wait(PATIENCE)
@@ -86,7 +107,7 @@ class ShapeServer:
                 self.send_header("Content-Length", "0")
                 self.end_headers()
 
-            do_POST = do_PUT = do_PATCH = take
+            do_GET = do_POST = do_PUT = do_PATCH = take
 
             def log_message(self, *arguments):
                 pass
@@ -104,7 +125,7 @@ class ShapeServer:
     def _take(self, request: Taken) -> bool:
         """Decides about a request. True: nothing is to be answered before the server ends."""
         text = gzip.decompress(request.raw) if request.headers.get("Content-Encoding") == "gzip" else request.raw
-        request.root = json.loads(text)
+        request.root = self.reads(request.method, request.path, text)
         with self._lock:
             self.requests.append(request)
             planned = self.answers.pop(0) if self.answers else None

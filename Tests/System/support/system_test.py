@@ -40,9 +40,10 @@ class SystemTest(unittest.TestCase):
         return path
 
     def daemon(self, gpsd_port: int | None = None, /, **sections) -> Beekond:
-        """A beekond, not started yet, that admits and stores every settled fix unless told otherwise."""
+        """A beekond, not started yet, that admits and stores every settled fix that is not where the one before it was,
+        unless told otherwise."""
         chosen: dict = {"gpsd": {"port": gpsd_port or free_port()}, "tracking": {
-            "interval_seconds": 0, "distance_meters": 0, "stationary_mode": "keep_tracking"}}
+            "interval_seconds": 0, "distance_meters": 0.01, "stationary_mode": "keep_tracking"}}
         for name, values in sections.items():
             chosen[name] = {**chosen.get(name, {}), **values}
         if "url" in chosen.get("sync", {}):

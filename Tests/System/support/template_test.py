@@ -1,21 +1,21 @@
 """What tests of templates share."""
 
-from support.shape_server import ShapeServer
+from support.shape_server import ShapeServer, read_json
 from support.system_test import SystemTest
 from support.waiting import wait_for
 
 
 class TemplateTest(SystemTest):
-    def server(self, answers=()) -> ShapeServer:
-        server = ShapeServer(answers)
+    def server(self, answers=(), reads=read_json) -> ShapeServer:
+        server = ShapeServer(answers, reads)
         self.addCleanup(server.stop)
         self.addCleanup(lambda: self.assertEqual(server.faults(), []))
         self.receivers.append(server)
         return server
 
-    def sending(self, rows: int, answers=(), params=None, **sync) -> tuple:
+    def sending(self, rows: int, answers=(), params=None, reads=read_json, **sync) -> tuple:
         """A daemon with this many rows pending for a server of its own."""
-        server = self.server(answers)
+        server = self.server(answers, reads)
         tables = {"sync": {"url": server.url, "format": "template", **sync}, **({"sync.params": params} if params else {})}
         fake, daemon = self.tracking(**tables)
         fake.drive(rows - 1)

@@ -17,6 +17,8 @@ class TimeTest(ClockTest):
     def tracks(self, at: int | None = NOW, synchronised: bool = False, **sections) -> tuple:
         """A fake gpsd, a daemon that is tracking with it, and that daemon's clocks."""
         gps = self.fake(start_ms=NOW)
+        # Every settled fix is stored.
+        sections["tracking"] = {"distance_meters": 0, **sections.get("tracking", {})}
         daemon, clocks = self.clocked(gps.port, at, synchronised, **sections)
         daemon.start().call("Start")
         gps.wait_watched()

@@ -213,7 +213,7 @@ class TwinTests(OneShotTest):
         fake.wait_watched()
         fake.drive(3, eph=80.0)
         found = asked.receive()["location"]
-        self.assertEqual((found["motion"], found.get("activity"), found["quality"]), ("unknown", None, "low_accuracy"))
+        self.assertEqual((found["motion"], found.get("activity"), found["quality"]), ("moving", None, "low_accuracy"))
 
 
 if __name__ == "__main__":

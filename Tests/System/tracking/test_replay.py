@@ -13,7 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support import reference_model
-from support.fake_gpsd import METERS_PER_DEGREE, tpv
+from support.fake_gpsd import METERS_PER_DEGREE, from_iso, tpv
 from support.gpsd_client import GPSDClient, send_datagrams
 from support.ports import free_port
 from support.programs import needs_gpsd
@@ -44,16 +44,28 @@ CHECK_IN = 5
 
 
 def demanded(epochs: list, interval, meters, standing, mode, check_in) -> tuple:
-    """The rows that the rules demand, and how many fixes were too soon, too near, or while parked."""
-    fixes = reference_model.settled(epochs)
+    """The rows that the rules demand, and how many fixes were too soon, too near, while parked, or told an instant again."""
+    fixes, repeated = reference_model.used_and_repeated(epochs)
     states = reference_model.motions(fixes, 5, standing)
     motion = {id(fix): MOTIONS.index(state) for fix, state in zip(fixes, states, strict=True)}
     passed, *dropped = reference_model.admitted_in_motion(fixes, states, interval, meters, mode, check_in)
-    return [fix.row + (TRIGGERS.index(trigger), motion[id(fix)]) for fix, trigger in passed], *dropped
+    return [fix.row + (TRIGGERS.index(trigger), motion[id(fix)]) for fix, trigger in passed], *dropped, repeated
 
 
 def verdicts(status: dict) -> list:
-    return [status["gate"][name] for name in ("admitted", "too_soon", "too_near", "paused")]
+    return [status["gate"][name] for name in ("admitted", "too_soon", "too_near", "paused")] + [status["source"]["repeated"]]
+
+
+def untold(heard: list, rows: list) -> list:
+    """The values of rows that gpsd has not reported for their instants; an accuracy may have been made of two."""
+    told: dict = {}
+    for item in heard:
+        if "time" in item.report:
+            for name in ("lat", "lon", "speed", "track", "altHAE"):
+                told.setdefault((from_iso(item.report["time"]), name), set()).add(item.report.get(name))
+    return [(row[0], name, value) for row in rows
+            for name, value in zip(("lat", "lon", "speed", "track", "altHAE"), (*row[1:3], *row[4:7]), strict=True)
+            if value is not None and value not in told.get((row[0], name), ())]
 
 
 def pieces(content: bytes, size) -> list:
@@ -79,11 +91,23 @@ class ReplayTests(SystemTest):
             with self.subTest(recording[0]):
                 decided = next(filter(None, (self.replay(*recording) for _ in range(3))), None)
                 self.assertIsNotNone(decided, "this machine stood still for a second in each of three replays")
-                for name, count in (decided or {}).items():
-                    totals[name] += count
+                for name in totals:
+                    totals[name] += (decided or {}).get(name, 0)
         # Each rule must have decided something, or this test proves little.
         for name, count in totals.items():
             self.assertGreater(count, 20, name)
+
+    def test_no_instant_is_stored_twice(self):
+        """With the gate open each settled fix is a row."""
+        totals = {"rows": 0, "instants": 0, "repeated": 0}
+        for name, size, pause, _, _, least, standing, _ in RECORDINGS:
+            with self.subTest(name):
+                found = next(filter(None, (self.replay(name, size, pause, 0, 0, least, standing, "keep_tracking")
+                                           for _ in range(3))), None)
+                assert found is not None, "this machine stood still for a second in each of three replays"
+                for kind in totals:
+                    totals[kind] += found[kind]
+        print(f"with the gate open, in all: {totals}")
 
     def replay(self, name, size, pause, interval, meters, least, standing, mode) -> dict | None:
         """How much each rule decided; None if the machine stood still meanwhile, which is a pause of the receiver's for who
@@ -110,6 +134,7 @@ class ReplayTests(SystemTest):
         epochs = reference_model.epochs(heard)
         fixes = [epoch for epoch in epochs if epoch.has_fix]
         expected, *dropped = demanded(epochs, interval, meters, standing, mode, CHECK_IN)
+        runs = len({one.run for one in reference_model.settled(epochs)})
         # The last epoch closes when tracking ends, at the latest.
         daemon.wait_status(lambda status: status["source"]["fixes"] >= len(fixes) - 1, f"{len(fixes)} fixes read")
         daemon.call("Stop")
@@ -120,14 +145,18 @@ class ReplayTests(SystemTest):
         gpsd.kill()
         self.assertGreaterEqual(len(expected), least, f"{name}: {len(heard)} reports, {len(fixes)} fixes")
         self.assertEqual(stored, expected)
+        self.assertEqual(untold(heard, stored), [])
+        times = [row[0] for row in stored]
+        self.assertEqual(sum(later <= former for former, later in itertools.pairwise(times)), max(runs - 1, 0))
         self.assertEqual(status["source"]["fixes"], len(fixes))
         self.assertEqual(verdicts(status), [len(expected), *dropped])
         kinds = [TRIGGERS[row[7]] for row in expected]
         print(f"replay of {name}: {len(fixes)} fixes, {len(expected)} stored, {kinds.count('motion')} of them motion and "
-              f"{kinds.count('check_in')} check-ins, {dropped[2]} while parked")
+              f"{kinds.count('check_in')} check-ins, {dropped[2]} while parked, {dropped[3]} told again")
         self.assertEqual(status["source"]["rollovers"], 0)
         merged = sum("time" in item.report for item in heard) - len(epochs)
-        return {"too_soon": dropped[0], "too_near": dropped[1], "paused": dropped[2], "merged": merged}
+        return {"too_soon": dropped[0], "too_near": dropped[1], "paused": dropped[2], "repeated": dropped[3],
+                "merged": merged, "rows": len(stored), "instants": len(set(times)), "runs": runs, "fixes": len(fixes)}
 
 
 class RandomStreamTests(SystemTest):

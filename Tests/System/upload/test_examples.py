@@ -14,10 +14,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import support
 from support import foreign_servers as servers
-from support.daemon import NEVER
+from support.example_test import ExampleTest
 from support.foreign_servers import Answer, Asked, ForeignServer
 from support.programs import program
-from support.system_test import SystemTest
 
 EXAMPLES = sorted(glob.glob(os.path.join(support.ROOT, "etc", "examples", "*.toml")))
 SECRET = "0123456789abcdef"
@@ -44,19 +43,15 @@ SERVERS = {
     "dawarich": Server(servers.overland("/api/v1/overland/batches", SECRET, 201), "van1", 1e-9),
     "geopulse": Server(servers.overland("/api/overland", SECRET, 200), "van1", 1e-9),
     "phonetrack": Server(servers.phonetrack(f"/index.php/apps/phonetrack/log/traccar/{SECRET}"), "van1", 1e-4),
+    "traccar-json": Server(servers.traccar_json("van1"), "van1", 1e-9),
+    "ulogger": Server(servers.ulogger("/client/index.php", SECRET), "1", 1e-9),
+    "hauk": Server(servers.hauk("/api/post.php", SECRET), "hauk", 1e-9, False),
+    "influxdb": Server(servers.influxdb("/api/v2/write", {"org": "fleet", "bucket": "vehicles", "precision": "ms"}, SECRET),
+                       "van1", 1e-9),
 }
 
 
-class ExampleTests(SystemTest):
-    def install(self, daemon, text: str):
-        """Copies an example beside the configuration, as its comments say."""
-        folder = os.path.join(daemon.directory, "beekond.d")
-        os.makedirs(folder, exist_ok=True)
-        path = os.path.join(folder, "50-example.toml")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(path, 0o600)
-
+class ExampleTests(ExampleTest):
     def check(self, daemon):
         done = subprocess.run([program("beekond"), "--config", daemon.config, "--check"], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60, check=False)
@@ -67,7 +62,7 @@ class ExampleTests(SystemTest):
         self.assertLessEqual(set(SERVERS), {Path(path).stem for path in EXAMPLES})
         for path in EXAMPLES:
             with self.subTest(Path(path).name):
-                text = Path(path).read_text(encoding="utf-8")
+                text = self.example(Path(path).stem)
                 daemon = self.daemon()
                 self.install(daemon, text)
                 self.check(daemon)
@@ -83,10 +78,9 @@ class ExampleTests(SystemTest):
     def deliver(self, name: str, server: Server):
         receiver = ForeignServer(server.answer)
         self.addCleanup(receiver.stop)
-        text = Path(support.ROOT, "etc", "examples", f"{name}.toml").read_text(encoding="utf-8")
+        text = self.example(name)
         text = re.sub(r'(?m)^url = "https://[^/"]+', f'url = "{receiver.origin}', text)
-        # No upload comes of itself in the middle.
-        text = re.sub(r"(?m)^interval_seconds = \d+$", f"interval_seconds = {NEVER}", text)
+        text = self.without_schedule(text)
         ((destination, table),) = tomllib.loads(text)["destination"].items()
         is_latest = table.get("deliver") == "latest"
         self.assertEqual(is_latest, not server.has_history)

@@ -102,7 +102,7 @@ class HomeAssistantTests(SystemTest):
         found = wait_for(lambda: (states := self.states(entity))[len(accuracies) - 1:] and states,
                          lambda: f"{entity} has had {len(accuracies)} positions: {self.server.text()[-3000:]}")
         metres = [(state["latitude"] - 50) * METERS_PER_DEGREE for state in found]
-        # The third fix is the first to count.
+        # The three that settle the time are of one place, and one location.
         self.assertEqual([round(metre) for metre in metres], [20 + 10 * index for index in range(len(accuracies))])
         self.assertEqual([state["gps_accuracy"] for state in found], accuracies)
 

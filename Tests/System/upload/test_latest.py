@@ -7,6 +7,7 @@ import random
 import sys
 import time
 import unittest
+from datetime import datetime
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -136,7 +137,7 @@ class LatestTests(LatestTest):
         seen = len(receiver.requests)
         self.assertTrue(all(not request.event_ids for request in receiver.requests), "events are not queued either")
         # The vehicle parks.
-        spot = 50 + gps.sent * 10 / METERS_PER_DEGREE
+        spot = 50 + (gps.sent * 10 - 1) / METERS_PER_DEGREE
         gps.report(*(tpv(gps.next_ms + 1000 * index, spot, 8, speed=0.0) for index in range(140)))
         gps.next_ms += 140_000
         receiver.wait_requests(seen + 1)
@@ -170,7 +171,8 @@ class LatestTests(LatestTest):
         cases = {
             "owntracks": ({"device_id": "van1"}, lambda query, body: body["tst"]),
             "osmand": ({"device_id": "van1"}, lambda query, body: int(query["timestamp"])),
-            "overland": ({}, lambda query, body: from_iso(body["locations"][0]["properties"]["timestamp"]) // 1000),
+            "overland": ({}, lambda query, body: datetime.fromisoformat(
+                body["locations"][0]["properties"]["timestamp"]).timestamp()),
         }
         for name, (values, read) in cases.items():
             with self.subTest(format=name):

@@ -12,7 +12,7 @@ from support.system_test import SystemTest
 from support.text import match
 from support.waiting import wait_for
 
-EVERY_FIX = {"interval_seconds": 0, "distance_meters": 0, "stationary_mode": "keep_tracking"}
+EVERY_FIX = {"interval_seconds": 0, "distance_meters": 0.01, "stationary_mode": "keep_tracking"}
 # Fixes: enough for what the daemon considers a long drain, in the largest batches, whose bodies take most memory.
 BACKLOG, BATCH = 6000, 1000
 # MB that may remain. A first upload takes half a megabyte for good; if nothing is given back, a long drain leaves two,

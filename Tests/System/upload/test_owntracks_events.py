@@ -69,7 +69,9 @@ class OwnTracksEventTests(SystemTest):
         daemon.call("RemoveGeofences", ids=["gone"])
         recorder.status = 200
         wait_for(lambda: daemon.call("Sync")["pending"] == 0, "nothing is stuck")
-        [message] = recorder.messages
+        # The vehicle was inside when that fence was removed.
+        [message, leave] = recorder.messages
+        self.assertEqual((leave["event"], leave["desc"]), ("leave", "gone"))
         self.assertEqual((message["desc"], message["lat"], message["lon"], message["acc"], message["wtst"]),
                          ("here", 50, 8.25, 0, 0))
         self.assertIn("their fence is gone", daemon.text())

@@ -1,4 +1,5 @@
 import Base
+import Support
 import Testing
 
 @testable import Upload
@@ -7,16 +8,20 @@ import Testing
 struct MQTTConnectionTests {
     private static let message = MQTTMessage(topic: "t", payload: [1])
     private static let connack: [UInt8] = [0x20, 3, 0, 0, 0]
-    private static let publish: [UInt8] = [0x32, 7, 0, 1, 0x74, 0, 1, 0, 1]
+    private static func publish(_ id: [UInt8]) -> [UInt8] { [0x32, 7, 0, 1, 0x74] + id + [0, 1] }
 
     /// A connection with its clock, in seconds.
     private struct Bench {
         var connection: MQTTConnection
         var now = 0.0
 
-        init(_ version: MQTTVersion = .v5) {
+        var random: SeededGenerator
+
+        init(_ version: MQTTVersion = .v5, seed: UInt64 = 1) {
+            random = SeededGenerator(seed: seed)
             connection = MQTTConnection(
-                MQTTConnect(version: version, clientID: "c", keepAlive: 60), now: Rig.instant(0))
+                MQTTConnect(version: version, clientID: "c", keepAlive: 60), using: &random,
+                now: Rig.instant(0))
         }
 
         /// Accepted, with everything sent.
@@ -31,7 +36,7 @@ struct MQTTConnectionTests {
         mutating func begin(echo: Bool = false, timeout: Double = 30) -> MQTTOutcome? {
             connection.begin(
                 MQTTPublication(message, expectsEcho: echo), deadline: Rig.instant(now + timeout),
-                now: Rig.instant(now))
+                using: &random, now: Rig.instant(now))
         }
 
         mutating func hear(_ bytes: [UInt8]) -> MQTTOutcome? {
@@ -43,6 +48,16 @@ struct MQTTConnectionTests {
             let bytes = connection.output.bytes
             connection.wrote(bytes.count, now: Rig.instant(now))
             return bytes
+        }
+
+        /// What is to be sent goes out: the message, and nothing else.
+        ///
+        /// - Returns: the two bytes of its id.
+        mutating func published() -> [UInt8] {
+            let bytes = sent()
+            let id = Array(bytes.dropFirst(5).prefix(2))
+            #expect(bytes == MQTTConnectionTests.publish(id))
+            return id
         }
 
         /// Seconds until something is due.
@@ -67,29 +82,31 @@ struct MQTTConnectionTests {
         #expect(bench.begin() == nil)
         #expect(bench.sent().first == 0x10)
         #expect(bench.hear(Self.connack) == nil)
-        #expect(bench.sent() == Self.publish)
-        #expect(bench.hear([0x40, 2, 0, 1]) == Self.answer(.puback, 0))
+        let first = bench.published()
+        #expect(bench.hear([0x40, 2] + first) == Self.answer(.puback, 0))
         #expect(!bench.connection.isOver)
         #expect(bench.begin() == nil)
-        #expect(bench.sent() == [0x32, 7, 0, 1, 0x74, 0, 2, 0, 1], "with an id of its own")
-        #expect(bench.hear([0x40, 3, 0, 2, 135]) == Self.answer(.puback, 135))
+        let second = bench.published()
+        #expect(second != first, "with an id of its own")
+        #expect(bench.hear([0x40, 3] + second + [135]) == Self.answer(.puback, 135))
         #expect(!bench.connection.isOver, "a refused message leaves the connection alone")
         bench.connection.leave()
         #expect(bench.sent() == [0xE0, 0])
         #expect(bench.connection.isOver && bench.connection.farewell == nil)
     }
 
-    @Test("ids never are 0")
-    func ids() {
-        var bench = Bench.open()
-        for id in (1...65_535).map({ UInt16($0) }) + [1, 2] {
-            _ = bench.begin()
-            #expect(bench.sent()[5...6].elementsEqual(MQTTPacket.number(id)))
-            guard bench.hear([0x40, 2] + MQTTPacket.number(id)) == Self.answer(.puback, 0) else {
-                Issue.record("\(id) is not acknowledged")
-                return
-            }
-        }
+    @Test("ids begin anywhere, go up in steps that nobody knows, and are never 0", arguments: [1, 2, 3])
+    func ids(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var ids = MQTTPacketIDs(using: &random)
+        var other = MQTTPacketIDs(using: &random)
+        let all = (0..<200_000).map { _ in Int(ids.next(using: &random)) }
+        #expect(other.next(using: &random) != all[0])
+        #expect(!all.contains(0))
+        // 65,535 is followed by 1.
+        let steps = zip(all, all.dropFirst()).map { ($1 - $0 + 65_535) % 65_535 }
+        #expect(steps.allSatisfy { (2...32_767).contains($0) }, "the next number is never the next id")
+        #expect(Set(all).count > 60_000)
     }
 
     @Test(
@@ -116,49 +133,94 @@ struct MQTTConnectionTests {
         #expect(exact.begin() == nil)
         var simple = Bench.open([0x20, 5, 0, 0, 2, 0x24, 0])
         #expect(simple.begin() == Self.answer(.client, 155))
-        for bench in [small, simple] { #expect(bench.connection.output.isEmpty && !bench.connection.isOver) }
+        // The next attempt reads another CONNACK.
+        for var bench in [small, simple] {
+            #expect(bench.connection.isTakingLeave && bench.sent() == [0xE0, 0])
+        }
+        var narrow = Bench.open([0x20, 8, 0, 0, 5, 0x27, 0, 0, 0, 8])
+        #expect(narrow.begin(echo: true) == Self.answer(.client, 149), "SUBSCRIBE has nine bytes, too")
         var bench = Bench.open()
         let wild = MQTTPublication(MQTTMessage(topic: "#", payload: []), expectsEcho: true)
-        let outcome = bench.connection.begin(wild, deadline: Rig.instant(9), now: Rig.instant(0))
+        let outcome = bench.connection.begin(
+            wild, deadline: Rig.instant(9), using: &bench.random, now: Rig.instant(0))
         #expect(outcome == Self.answer(.client, 144))
     }
 
     @Test(
         "whatever comes out of turn ends the connection",
         arguments: [
-            [0x40, 2, 0, 2], [0x90, 4, 0, 1, 0, 0], [0x20, 3, 0, 0, 0], [0x48], Array("HTTP".utf8),
+            [0x90, 4, 0, 1, 0, 0], [0x20, 3, 0, 0, 0], [0x48], Array("HTTP".utf8),
         ] as [[UInt8]])
     func outOfTurn(bytes: [UInt8]) {
         var bench = Bench.open()
         _ = bench.begin()
-        _ = bench.sent()
+        let id = bench.published()
         guard case .failure(let failure) = bench.hear(bytes) else {
             Issue.record("it goes on")
             return
         }
         #expect(failure.wasSent && !failure.isTimeout)
         #expect(bench.connection.isOver)
-        #expect(bench.hear([0x40, 2, 0, 1]) == nil, "nothing counts any more")
+        #expect(bench.hear([0x40, 2] + id) == nil, "nothing counts any more")
     }
 
-    @Test("nothing is acknowledged before it was sent", arguments: [0, 8])
-    func premature(sent: Int) {
+    @Test("a PUBACK for another message is stray, and nothing counts any more", arguments: [1, 2, 65_534])
+    func stray(distance: UInt16) {
         var bench = Bench.open()
         _ = bench.begin()
-        bench.connection.wrote(sent, now: Rig.instant(0))
-        guard case .failure = bench.hear([0x40, 2, 0, 1]) else {
-            Issue.record("it is believed")
-            return
-        }
+        let id = bench.published()
+        let other = MQTTPacket.number((UInt16(id[0]) << 8 | UInt16(id[1])) &+ distance)
+        #expect(
+            bench.hear([0x40, 2] + other)
+                == .unmatched("the broker sent PUBACK for a message that was not sent"))
+        #expect(bench.connection.isOver && bench.connection.strayWords != nil && bench.sent() == [])
+        #expect(bench.hear([0x40, 2] + id) == nil)
     }
 
-    @Test("before CONNACK nothing else may come", arguments: [[0x40, 2, 0, 1], [0xD0, 0]] as [[UInt8]])
-    func early(bytes: [UInt8]) {
-        var bench = Bench()
+    @Test("a PUBACK that comes while nothing is under way is told with the next message")
+    func strayAtRest() {
+        var bench = Bench.open()
         _ = bench.begin()
-        guard case .failure = bench.hear(bytes) else {
-            Issue.record("it goes on")
-            return
+        let id = bench.published()
+        #expect(bench.hear([0x40, 2] + id + [0x40, 2] + id) == Self.answer(.puback, 0), "that one is right")
+        #expect(bench.connection.isOver && bench.connection.strayWords != nil)
+    }
+
+    @Test(
+        "nothing is acknowledged before it was sent, and is with the other machine",
+        arguments: [(0, 0), (8, 0), (9, 1), (9, 9)])
+    func premature(sent: Int, unacknowledged: Int) {
+        var bench = Bench.open()
+        _ = bench.begin()
+        let id = Array(bench.connection.output.bytes[5...6])
+        bench.connection.wrote(sent, now: Rig.instant(0))
+        let outcome = bench.connection.receive(
+            [0x40, 2] + id, unacknowledged: unacknowledged, now: Rig.instant(0))
+        #expect(outcome == .unmatched("the broker sent PUBACK before it had the message"))
+        #expect(bench.connection.isOver)
+    }
+
+    @Test("what goes out behind the message casts no doubt on its acknowledgement")
+    func pingBehind() {
+        var bench = Bench.open()
+        _ = bench.begin(timeout: 100)
+        let id = bench.published()
+        _ = bench.sleep(54)
+        #expect(bench.sent() == [0xC0, 0])
+        let outcome = bench.connection.receive([0x40, 2] + id, unacknowledged: 2, now: Rig.instant(54))
+        #expect(outcome == Self.answer(.puback, 0))
+    }
+
+    @Test("before CONNACK nothing else may come")
+    func early() {
+        for (bytes, isStray) in [([0x40, 2, 0, 1], true), ([0xD0, 0], false)] as [([UInt8], Bool)] {
+            var bench = Bench()
+            _ = bench.begin()
+            switch bench.hear(bytes) {
+            case .failure: #expect(!isStray)
+            case .unmatched: #expect(isStray)
+            case .answer, .cancelled, nil: Issue.record("it goes on")
+            }
         }
     }
 
@@ -178,13 +240,13 @@ struct MQTTConnectionTests {
     func behind() {
         var bench = Bench.open()
         _ = bench.begin()
-        _ = bench.sent()
-        #expect(bench.hear([0x40, 2, 0, 1, 0xE0, 1, 139]) == Self.answer(.puback, 0))
+        let id = bench.published()
+        #expect(bench.hear([0x40, 2] + id + [0xE0, 1, 139]) == Self.answer(.puback, 0))
         #expect(bench.connection.farewell?.contains("139") == true)
         var other = Bench.open()
         _ = other.begin()
-        _ = other.sent()
-        #expect(other.hear([0x40, 2, 0, 1, 0x48]) == Self.answer(.puback, 0))
+        let another = other.published()
+        #expect(other.hear([0x40, 2] + another + [0x48]) == Self.answer(.puback, 0))
         #expect(other.connection.isOver)
     }
 
@@ -272,33 +334,36 @@ struct MQTTConnectionTests {
 
     private static let echo: [UInt8] = [0x30, 5, 0, 1, 0x74, 0, 1]
 
-    @Test("a message comes back, before or after its acknowledgement", arguments: [true, false])
-    func echoes(isEarly: Bool) {
+    /// A connection that has subscribed.
+    private static func subscribed(_ code: UInt8 = 0) -> (Bench, id: [UInt8]) {
         var bench = Bench.open()
         #expect(bench.begin(echo: true) == nil)
-        #expect(bench.sent() == [0x82, 7, 0, 1, 0, 0, 1, 0x74, 0x20])
-        #expect(bench.hear(Self.echo) == nil, "what comes before it was sent is another's")
-        #expect(bench.hear([0x90, 4, 0, 1, 0, 0]) == nil)
-        #expect(bench.sent() == [0x32, 7, 0, 1, 0x74, 0, 2, 0, 1])
+        let bytes = bench.sent()
+        let subscription = Array(bytes[2...3])
+        #expect(bytes == [0x82, 7] + subscription + [0, 0, 1, 0x74, 0x20])
+        #expect(bench.hear(echo) == nil, "what comes before it was sent is another's")
+        #expect(bench.hear([0x90, 4] + subscription + [0, code]) == nil)
+        let id = bench.published()
+        #expect(id != subscription)
+        return (bench, id)
+    }
+
+    @Test("a message comes back, before or after its acknowledgement", arguments: [true, false])
+    func echoes(isEarly: Bool) {
+        var (bench, id) = Self.subscribed()
         #expect(bench.hear([0x30, 5, 0, 1, 0x74, 0, 9]) == nil, "another message")
-        let order = isEarly ? [Self.echo, [0x40, 2, 0, 2]] : [[0x40, 2, 0, 2], Self.echo]
+        let order = isEarly ? [Self.echo, [0x40, 2] + id] : [[0x40, 2] + id, Self.echo]
         #expect(bench.hear(order[0]) == nil)
         #expect(bench.hear(order[1]) == Self.answer(.puback, 0, echo: .received))
     }
 
     @Test("a message that does not come back is missed after a while")
     func missingEcho() {
-        var bench = Bench.open()
-        _ = bench.begin(echo: true)
-        _ = bench.hear([0x90, 4, 0, 1, 0, 0])
-        _ = bench.sent()
-        _ = bench.hear([0x40, 2, 0, 2])
+        var (bench, id) = Self.subscribed()
+        _ = bench.hear([0x40, 2] + id)
         #expect(bench.wait == MQTTConnection.echoPatience)
         #expect(bench.sleep(10) == Self.answer(.puback, 0, echo: .missing))
-        var refused = Bench.open()
-        _ = refused.begin(echo: true)
-        _ = refused.hear([0x90, 4, 0, 1, 0, 0x87])
-        _ = refused.sent()
-        #expect(refused.hear([0x40, 2, 0, 2]) == Self.answer(.puback, 0, echo: .refused(0x87)))
+        var (refused, other) = Self.subscribed(0x87)
+        #expect(refused.hear([0x40, 2] + other) == Self.answer(.puback, 0, echo: .refused(0x87)))
     }
 }

@@ -106,6 +106,8 @@ package enum VehicleConfiguration {
         # Device \(device) of beekon-server. Put this into /etc/beekond/beekond.toml, and keep it to yourself.
         [sync]
         url = "\(base)/v1/batches"
+        # This server names each batch in its answer: only that deletes it here.
+        require_ack = true
 
         [sync.auth]
         access_token = "\(access)"

@@ -32,8 +32,11 @@ import Testing
             ##"{ "new": {"a":[1,{"b":null}],"c":"\u00e9\"}"}, "id" : "0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20","##
             + #" "timestamp":"2026-06-15T14:34:10+02:00","trigger":"manual","motion":"unknown","is_mock":true,"#
             + #""l\u0061titude":-0,"longitude":1.5e1}"#
+        let event = Samples.event.dropLast() + #","reason":"removed"}"#
         let text = Samples.envelope(
-            locations: ["\n" + location + "\t"], events: [], more: #","status":{"state":"tracking"}"#)
+            locations: ["\n" + location + "\t"], events: [String(event)],
+            more: #","status":{"state":"tracking"}"#)
+        #expect(try Samples.read(text).events.first?.kind == .exit)
         let row = try #require(try Samples.read(text).locations.first)
         #expect(row.accuracy == nil && row.speed == nil && row.bearing == nil && row.altitude == nil)
         #expect(row.codes.activity == nil && row.codes.quality == nil && row.codes.isMock)

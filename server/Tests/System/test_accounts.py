@@ -286,6 +286,7 @@ class AccountTests(ServerTest):
         toml = enroll("bus", Accept="application/toml", Host="fleet.example.org", X_Forwarded_Proto="https")
         self.assertEqual(toml.status, 201)
         self.assertIn('url = "https://fleet.example.org/v1/batches"', toml.body.decode())
+        self.assertIn("\nrequire_ack = true\n", toml.body.decode())
         token = re.search(r'access_token = "(.*)"', toml.body.decode())
         assert token
         self.assertEqual(self.under_test.post(token[1], envelope(1)).status, 200)

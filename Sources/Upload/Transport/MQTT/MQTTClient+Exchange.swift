@@ -20,7 +20,8 @@ extension MQTTClient {
         for _ in 0..<Self.readLimit where hasMore {
             switch link?.receive() {
             case .bytes(let bytes):
-                if let outcome = connection?.receive(bytes, now: now) { return outcome }
+                let left = unacknowledgedBytes(descriptor)
+                if let outcome = connection?.receive(bytes, unacknowledged: left, now: now) { return outcome }
                 if connection?.isOver != false { return nil }
             case .nothing: hasMore = false
             case .closed(let message, let isHangUp):

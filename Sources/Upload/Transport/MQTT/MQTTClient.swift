@@ -32,6 +32,7 @@ package struct MQTTClient: ~Copyable {
     }
 
     private var sessions = TLSSessions()
+    private var random = SystemRandomNumberGenerator()
     /// What is known about the broker at this url.
     private var dialect: MQTTDialect
     private var dialectURL: String?
@@ -104,6 +105,7 @@ package struct MQTTClient: ~Copyable {
         let wasSent = self.job?.wasSent == true
         self.job = nil
         dialect.settle()
+        if connection?.isTakingLeave == true { _ = flush(now: now) }
         if connection?.isOver != false { drop() }
         return .ended(wasSent ? outcome.afterEarlierBytes : outcome)
     }
@@ -186,10 +188,13 @@ package struct MQTTClient: ~Copyable {
             job.deadline = deadline
             // What has happened to a kept connection meanwhile.
             if connection != nil { _ = exchange(now: now) }
+            if let words = connection?.strayWords { return .unmatched(words) }
             if connection?.isOver == true { drop() }
             job.mayRenew = connection != nil
             self.job = job
-            if let outcome = connection?.begin(job.publication, deadline: deadline, now: now) {
+            if let outcome = connection?.begin(
+                job.publication, deadline: deadline, using: &random, now: now)
+            {
                 return outcome
             }
         }
@@ -209,8 +214,9 @@ package struct MQTTClient: ~Copyable {
             case .failed(let failure): return .failure(failure)
             case .open(let descriptor):
                 self.descriptor = descriptor
-                var connection = MQTTConnection(connect(job.options), now: now)
-                let outcome = connection.begin(job.publication, deadline: deadline, now: now)
+                var connection = MQTTConnection(connect(job.options), using: &random, now: now)
+                let outcome = connection.begin(
+                    job.publication, deadline: deadline, using: &random, now: now)
                 self.connection = connection
                 if let outcome { return outcome }
             }

@@ -23,15 +23,19 @@ struct MQTTConnection: Sendable {
         let publication: MQTTPublication
         /// When it is given up.
         var deadline: BootInstant
+        /// Of PUBLISH.
+        let id: UInt16
+        /// Of SUBSCRIBE, if the message is to come back.
+        let subscriptionID: UInt16
         var stage = Stage.waiting
     }
 
     private enum Stage: Equatable {
         /// For CONNACK.
         case waiting
-        case subscribing(id: UInt16)
+        case subscribing
         /// For PUBACK.
-        case publishing(id: UInt16, echo: MQTTAnswer.Echo)
+        case publishing(echo: MQTTAnswer.Echo)
         /// Acknowledged with this; for the message itself.
         case echoing(MQTTAnswer)
     }
@@ -42,16 +46,21 @@ struct MQTTConnection: Sendable {
     private var decoder: MQTTDecoder
     private var pulse: MQTTPulse
     private var limits = MQTTProperties()
-    private var lastID: UInt16 = 0
+    private var ids: MQTTPacketIDs
     private(set) var output = MQTTOutput()
+    /// What is being read came when the broker had the whole publication.
+    private var hasAll = false
     /// The broker has said something.
     private(set) var hasHeard = false
     /// The broker has accepted the connection.
     private(set) var isAccepted = false
 
-    /// - Parameter now: CONNECT can be sent.
-    init(_ connect: MQTTConnect, now: BootInstant) {
+    /// - Parameters:
+    ///   - random: for the packet ids.
+    ///   - now: CONNECT can be sent.
+    init(_ connect: MQTTConnect, using random: inout some RandomNumberGenerator, now: BootInstant) {
         version = connect.version
+        ids = MQTTPacketIDs(using: &random)
         decoder = MQTTDecoder(version: connect.version)
         pulse = MQTTPulse(keepAlive: connect.keepAlive, now: now)
         if let bytes = MQTTPacket.connect(connect).encoded(for: version) {
@@ -63,6 +72,12 @@ struct MQTTConnection: Sendable {
 
     /// It serves no more: to be closed.
     var isOver: Bool { if case .over = phase { true } else { false } }
+
+    /// It is over for an acknowledgement that cannot be one; this says which.
+    private(set) var strayWords: String?
+
+    /// It ends with a good-bye, which stands in the output.
+    var isTakingLeave: Bool { phase == .over(nil) }
 
     /// Why it is over, if not by `leave`.
     var farewell: String? { if case .over(let reason) = phase { reason } else { nil } }
@@ -78,9 +93,12 @@ struct MQTTConnection: Sendable {
 
     /// Begins a publication; there must be none under way.
     mutating func begin(
-        _ publication: MQTTPublication, deadline: BootInstant, now: BootInstant
+        _ publication: MQTTPublication, deadline: BootInstant, using random: inout some RandomNumberGenerator,
+        now: BootInstant
     ) -> MQTTOutcome? {
-        errand = Errand(publication: publication, deadline: deadline)
+        errand = Errand(
+            publication: publication, deadline: deadline, id: ids.next(using: &random),
+            subscriptionID: ids.next(using: &random))
         output.forgetPublication()
         switch phase {
         case .connecting: return nil
@@ -90,9 +108,15 @@ struct MQTTConnection: Sendable {
     }
 
     /// Bytes from the broker.
-    mutating func receive(_ bytes: some Sequence<UInt8>, now: BootInstant) -> MQTTOutcome? {
+    ///
+    /// - Parameter unacknowledged: bytes of ours that the broker's machine had not acknowledged when these had come. Whoever
+    ///   answers a message has received it.
+    mutating func receive(
+        _ bytes: some Sequence<UInt8>, unacknowledged: Int = 0, now: BootInstant
+    ) -> MQTTOutcome? {
         guard !isOver else { return nil }
         hasHeard = true
+        hasAll = output.hasDeliveredPublication(unacknowledged: unacknowledged)
         decoder.append(bytes)
         var outcome: MQTTOutcome?
         do {
@@ -147,12 +171,13 @@ struct MQTTConnection: Sendable {
             pulse.answered()
             return nil
         case (.puback(let id, let code, let reason), .open):
-            guard case .publishing(id, let echo) = errand?.stage, output.hasSentPublication else {
-                throw MQTTViolation("PUBACK for a message that was not sent")
+            guard let errand, id == errand.id, case .publishing(let echo) = errand.stage else {
+                return stray("the broker sent PUBACK for a message that was not sent")
             }
+            guard hasAll else { return stray("the broker sent PUBACK before it had the message") }
             return acknowledged(answer(.puback, code, reason, echo: echo), now: now)
         case (.suback(let id, let code), .open):
-            guard errand?.stage == .subscribing(id: id) else {
+            guard let errand, id == errand.subscriptionID, errand.stage == .subscribing else {
                 throw MQTTViolation("SUBACK for a subscription that was not made")
             }
             return publish(echo: code < 128 ? .missing : .refused(code), now: now)
@@ -161,7 +186,8 @@ struct MQTTConnection: Sendable {
             let words = properties.reason ?? properties.reference
             phase = .over("the broker has ended the connection: " + MQTTCode.words(code, words))
             return errand == nil ? nil : end(answer(.disconnect, code, words))
-        case (.connack, _), (.pong, _), (.puback, _), (.suback, _), (.publish, _):
+        case (.puback, _): return stray("the broker sent PUBACK before the connection was open")
+        case (.connack, _), (.pong, _), (.suback, _), (.publish, _):
             throw MQTTViolation("a packet comes out of turn")
         }
     }
@@ -186,26 +212,27 @@ struct MQTTConnection: Sendable {
     private mutating func proceed(now: BootInstant) -> MQTTOutcome? {
         if errand?.publication.connectsOnly == true { return end(answer(.connack, MQTTCode.success, nil)) }
         guard let errand, errand.publication.expectsEcho else { return publish(echo: .unasked, now: now) }
-        let id = nextID()
-        let packet = MQTTPacket.subscribe(topic: errand.publication.message.topic, id: id)
+        let packet = MQTTPacket.subscribe(
+            topic: errand.publication.message.topic, id: errand.subscriptionID)
         guard errand.publication.message.hasValidTopic, let bytes = packet.encoded(for: version) else {
             return end(answer(.client, MQTTCode.invalidTopic, nil))
         }
+        guard bytes.count <= limits.maximumPacket ?? .max else { return refuse(MQTTCode.packetTooLarge) }
         output.append(bytes)
-        self.errand?.stage = .subscribing(id: id)
+        self.errand?.stage = .subscribing
         return nil
     }
 
     private mutating func publish(echo: MQTTAnswer.Echo, now: BootInstant) -> MQTTOutcome? {
-        guard let message = errand?.publication.message else { return nil }
-        if limits.maximumQoS == 0 { return end(answer(.client, MQTTCode.unsupportedQoS, nil)) }
-        let id = nextID()
+        guard let errand else { return nil }
+        let message = errand.publication.message
+        if limits.maximumQoS == 0 { return refuse(MQTTCode.unsupportedQoS) }
         guard message.hasValidTopic else { return end(answer(.client, MQTTCode.invalidTopic, nil)) }
-        guard let bytes = MQTTPacket.publish(message, id: id).encoded(for: version),
+        guard let bytes = MQTTPacket.publish(message, id: errand.id).encoded(for: version),
             bytes.count <= limits.maximumPacket ?? .max
-        else { return end(answer(.client, MQTTCode.packetTooLarge, nil)) }
+        else { return refuse(MQTTCode.packetTooLarge) }
         output.appendPublication(bytes)
-        errand?.stage = .publishing(id: id, echo: echo)
+        self.errand?.stage = .publishing(echo: echo)
         return nil
     }
 
@@ -222,7 +249,7 @@ struct MQTTConnection: Sendable {
     private mutating func heard(_ message: MQTTMessage) -> MQTTOutcome? {
         guard message == errand?.publication.message else { return nil }
         switch errand?.stage {
-        case .publishing(let id, .missing): errand?.stage = .publishing(id: id, echo: .received)
+        case .publishing(.missing): errand?.stage = .publishing(echo: .received)
         case .echoing(var answer):
             answer.echo = .received
             return end(answer)
@@ -242,6 +269,12 @@ struct MQTTConnection: Sendable {
         }
     }
 
+    /// The broker said at the beginning that it does not take this. It may say otherwise on another connection.
+    private mutating func refuse(_ code: UInt8) -> MQTTOutcome {
+        leave()
+        return end(answer(.client, code, nil))
+    }
+
     private mutating func end(_ answer: MQTTAnswer) -> MQTTOutcome {
         errand = nil
         return .answer(answer)
@@ -255,14 +288,18 @@ struct MQTTConnection: Sendable {
             TransportFailure(kind: .network, message: message, wasSent: wasSent, isTimeout: isTimeout))
     }
 
+    /// An acknowledgement that cannot be one: what the broker says here cannot be relied on.
+    private mutating func stray(_ words: String) -> MQTTOutcome? {
+        phase = .over(words)
+        strayWords = words
+        guard errand != nil else { return nil }
+        errand = nil
+        return .unmatched(words)
+    }
+
     private func answer(
         _ source: MQTTAnswer.Source, _ code: UInt8, _ reason: String?, echo: MQTTAnswer.Echo = .unasked
     ) -> MQTTAnswer {
         MQTTAnswer(source: source, code: code, version: version, reason: reason, echo: echo)
-    }
-
-    private mutating func nextID() -> UInt16 {
-        lastID = lastID == .max ? 1 : lastID + 1
-        return lastID
     }
 }

@@ -51,7 +51,7 @@ struct MQTTDialect: Sendable {
             let isVersion = answer.code == 1 || answer.code == MQTTCode.unsupportedVersion
             if answer.source == .connack, isVersion { trial = Self.refusalMemory }
         case .failure: if wasHungUp { trial = Self.guessMemory }
-        case .cancelled: break
+        case .cancelled, .unmatched: break
         }
         return trial != nil
     }

@@ -76,6 +76,7 @@ extension MQTTEcho.Finding {
     init?(_ outcome: MQTTOutcome, acceptsUnsubscribed: Bool) {
         switch outcome {
         case .cancelled: return nil
+        case .unmatched(let words): self.init(hasReturned: false, words: words)
         case .failure(let failure):
             self.init(hasReturned: false, words: failure.message, isClock: failure.kind == .clock)
         case .answer(let answer):

@@ -4,6 +4,9 @@ package enum MQTTOutcome: Equatable, Sendable {
     case answer(MQTTAnswer)
     /// No answer.
     case failure(TransportFailure)
+    /// An acknowledgement has come that cannot be the one for this message: nothing of it is believed, and the connection is
+    /// closed. The words are for the log.
+    case unmatched(String)
     /// The caller ended it.
     case cancelled
 

@@ -8,8 +8,15 @@ struct MQTTOutput: Sendable {
     var isEmpty: Bool { bytes.isEmpty }
     /// Some of the publication has gone out.
     var hasBegunPublication: Bool { publication.map { $0.lowerBound < 0 } ?? false }
-    /// All of it has.
-    var hasSentPublication: Bool { publication.map { $0.upperBound <= 0 } ?? false }
+
+    /// All of it has, and is with the machine at the other end.
+    ///
+    /// - Parameter unacknowledged: bytes that have gone out and were not acknowledged by that machine. If something else has
+    ///   gone out behind the publication they may be of that, and count for nothing.
+    func hasDeliveredPublication(unacknowledged: Int) -> Bool {
+        guard let end = publication?.upperBound else { return false }
+        return end < 0 || end == 0 && unacknowledged == 0
+    }
 
     mutating func append(_ more: [UInt8]) {
         bytes += more

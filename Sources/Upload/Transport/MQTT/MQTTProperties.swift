@@ -49,6 +49,7 @@ struct MQTTProperties: Equatable, Sendable {
         case .two:
             let value = try fields.number16()
             if id == 0x13 { keepAlive = value }
+            guard id != 0x21 || value > 0 else { throw MQTTViolation("the receive maximum is 0") }
         case .four:
             let value = try fields.number32()
             guard id == 0x27 else { return }

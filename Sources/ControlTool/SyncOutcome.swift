@@ -1,0 +1,93 @@
+package import ControlProtocol
+
+/// The outcome of an upload run.
+package enum SyncOutcome {
+    /// The exit code of `sync`; 0 when nothing is left to do, and nothing was refused on the way.
+    package static func exitCode(_ outcome: String) -> Int32 {
+        switch outcome {
+        case "drained", "nothing_pending": 0
+        case "transient": 75
+        case "auth": 77
+        case "rejected": 65
+        case "permanent": 76
+        case "disabled": 78
+        default: 70
+        }
+    }
+
+    /// One sentence for the user.
+    ///
+    /// - Parameters:
+    ///   - destination: the one that was named, if any.
+    ///   - url: of that one, as it may be shown; nil: not known.
+    package static func text(
+        _ result: Wire.Sync.Result, of destination: String? = nil, url: String? = nil
+    ) -> String {
+        let names = DestinationNames(destination)
+        let uploaded = "\(Quantity.count(result.uploaded)) uploaded"
+        let left = "\(uploaded), \(pending(result))"
+        let code = ServerWords.code(result.httpStatus, result.reason)
+        let said = code.map { " (\($0))" } ?? ""
+        return switch result.outcome {
+        case "drained": uploaded + ", nothing pending"
+        case "nothing_pending": "nothing pending"
+        case "transient": passing(result, names, code, left)
+        case "auth":
+            "\(names.server) refuses our credentials\(said); \(left): correct [\(names.table).headers] or "
+                + "[\(names.table).auth]"
+        case "rejected": rejected(result, names, said, left)
+        case "permanent":
+            "\(names.server) answered \(code ?? Text.safe(result.error ?? "with a refusal"))\(place(url)), which will not "
+                + "change by itself; \(left): beekonctl status says what to do"
+        case "disabled": "no upload is configured: set sync.url in /etc/beekond/beekond.toml"
+        default: "\(Text.safe(result.outcome)) (\(left))"
+        }
+    }
+
+    private static func pending(_ result: Wire.Sync.Result) -> String {
+        result.pending == 0 ? "nothing pending" : "\(Quantity.count(result.pending)) pending"
+    }
+
+    private static func place(_ url: String?) -> String {
+        url.map { " at " + Text.cut(Text.safe($0), to: 200) } ?? ""
+    }
+
+    private static func passing(
+        _ result: Wire.Sync.Result, _ names: DestinationNames, _ code: String?, _ left: String
+    ) -> String {
+        // With an answer it can be reached.
+        if let code { return "\(names.server) answered \(code); \(left): beekond keeps trying" }
+        let error = result.error.map { " (\(Text.cut(Text.safe($0), to: 200)))" } ?? ""
+        if let error = result.error, result.mqttCode != nil || error.hasPrefix("storage") {
+            return "\(Text.cut(Text.safe(error), to: 200)); \(left): beekond keeps trying"
+        }
+        return "\(names.server) cannot be reached at the moment\(error); \(left): beekond keeps trying"
+    }
+
+    /// Some rows are dead letters now; or all batches are refused, so that the server is suspected and keeps none.
+    private static func rejected(
+        _ result: Wire.Sync.Result, _ names: DestinationNames, _ said: String, _ left: String
+    ) -> String {
+        guard let count = result.rejected, count > 0 else {
+            return "\(names.server) rejects the data\(said); \(left): see its log"
+        }
+        let what = count == 1 ? "1 location" : "\(Quantity.count(count)) locations"
+        return
+            "\(names.server) has refused \(what) for good\(said); \(left): beekonctl rejected list\(names.option) shows "
+            + (count == 1 ? "it" : "them")
+    }
+}
+
+/// What a server answered, in words.
+package enum ServerWords {
+    /// `422: vehicle "truck-12" is not registered`; nil where there was no answer.
+    package static func code(_ status: Int?, _ reason: String?) -> String? {
+        guard let status else { return nil }
+        return "\(status)" + (reason.map { ": " + Text.cut(Text.safe($0), to: 400) } ?? "")
+    }
+
+    /// The same behind a statement: ` (HTTP 422: …)`; empty where there was no answer.
+    static func suffix(_ status: Int?, _ reason: String?) -> String {
+        code(status, reason).map { " (HTTP \($0))" } ?? ""
+    }
+}

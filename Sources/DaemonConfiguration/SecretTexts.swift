@@ -1,0 +1,105 @@
+internal import Envelope
+
+/// Texts that no message may show. What is masked where it comes from is no secret any more by then; this is for what has
+/// found its way into a message all the same.
+package struct SecretTexts: Sendable {
+    /// Characters. Shorter ones would be found everywhere.
+    private static let shortest = 4
+
+    /// The longest first: one may be part of another.
+    private let texts: [String]
+
+    package init(_ texts: some Sequence<String>) {
+        let found = Set(texts).filter { $0.utf8.count >= Self.shortest && !$0.contains(Secret.mask) }
+        self.texts = found.sorted { ($0.utf8.count, $0) > ($1.utf8.count, $1) }
+    }
+
+    /// The text with `(set)` in the place of each of them.
+    package func hidden(in text: String) -> String {
+        texts.reduce(text) { text, secret in
+            text.contains(secret)
+                ? text.split(separator: secret, omittingEmptySubsequences: false).joined(
+                    separator: Secret.mask)
+                : text
+        }
+    }
+}
+
+extension Settings.Sync {
+    /// Every secret in them, as a message might show it.
+    package var secretTexts: [String] {
+        var found = headers.map(\.value.text)
+        switch format {
+        case .beekon(let own): found += own.params.texts
+        case .template(let own): found += own.shape.params.texts
+        case .owntracks(let own): found += [own.username, own.password].compactMap { $0?.text }
+        case .overland, .osmand: break
+        }
+        if let auth {
+            found += [auth.accessToken, auth.refreshToken].compactMap { $0?.text }
+            found += auth.refreshPayload.map(\.value.text) + auth.refreshHeaders.map(\.value.text)
+        }
+        // Behind "Bearer ", "Basic " and the like.
+        let credentials = found.flatMap { $0.split(separator: " ").dropFirst().map { String($0) } }
+        return found + credentials + credentials.flatMap(Self.passwords)
+            + addresses.flatMap(Self.secrets(inAddress:))
+    }
+
+    /// Where anything is sent.
+    package var addresses: [String] { [url, proxy, auth?.refreshURL].compactMap(\.self) }
+
+    /// Parts of the path that are too long for a word: some services know their clients by nothing else.
+    package var pathKeys: [String] {
+        addresses.flatMap { Settings.pathParts(of: $0) }.filter { $0.count > Self.longestWord }
+    }
+
+    private static let longestWord = 15
+
+    /// What a header of scheme Basic says: user and password, of which the password alone is a secret.
+    private static func passwords(_ credentials: String) -> [String] {
+        guard let bytes = Base64.decode(credentials.utf8), let colon = bytes.firstIndex(of: UInt8(ascii: ":"))
+        else { return [] }
+        return [String(decoding: bytes[(colon + 1)...], as: UTF8.self)]
+    }
+
+    /// User info and query, in parts, as they are written and as they are meant.
+    private static func secrets(inAddress address: String) -> [String] {
+        guard let start = address.firstRange(of: "://")?.upperBound else { return [] }
+        let rest = address[start...]
+        let authority = rest.prefix { !"/?#".contains($0) }
+        let user = authority.lastIndex(of: "@").map { String(authority[..<$0]) } ?? ""
+        let query = rest[authority.endIndex...].drop { $0 != "?" && $0 != "#" }.dropFirst()
+        let values = query.split(separator: "&").compactMap { part in
+            part.firstIndex(of: "=").map { String(part[part.index(after: $0)...]) }
+        }
+        // Of user info the password alone: a user's name is a word that may stand anywhere.
+        let found = values + user.split(separator: ":", maxSplits: 1).dropFirst().map { String($0) }
+        return found + found.map(Self.percentDecoded)
+    }
+
+    private static func percentDecoded(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            let digits = rest.prefix(2)
+            if byte == UInt8(ascii: "%"), digits.count == 2,
+                let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+            {
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension Settings {
+    /// What stands between the slashes behind the host.
+    package static func pathParts(of address: String) -> [String] {
+        guard let start = address.firstRange(of: "://")?.upperBound else { return [] }
+        let path = address[start...].prefix { $0 != "?" && $0 != "#" }
+        return path.split(separator: "/").dropFirst().map { String($0) }
+    }
+}

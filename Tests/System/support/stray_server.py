@@ -1,0 +1,151 @@
+"""A server that answers twice, and gives up what it is sent between its two answers: whoever takes the second for the answer
+to the next request loses that."""
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import re
+import socket
+import ssl
+import threading
+import time
+import urllib.parse
+import uuid
+
+# Nothing here waits longer than this; only a failing test waits this long.
+PATIENCE = 20.0
+
+
+def keys(head: bytes, body: bytes) -> list:
+    """What tells the rows of a request apart, in whatever format it is."""
+    query = urllib.parse.parse_qs(head.split(b" ", 2)[1].decode().partition("?")[2])
+    if "timestamp" in query:
+        return [query["lat"][0]]
+    root = json.loads(gzip.decompress(body) if b"\r\ncontent-encoding: gzip" in head.lower() else body)
+    if isinstance(root, dict) and root.get("_type") == "location":
+        return [root["lat"]]
+    rows = root["locations"] if "locations" in root else root["location"]
+    return [row.get("id") or row.get("uuid") or row["properties"]["unique_id"] for row in rows]
+
+
+class StrayServer:
+    """Answers the requests of a connection in turn: the first is stored and answered twice, the second given up, and the
+    connection with it once the second answer is out.
+
+    delay_ms: from the first answer to the second; negative: both in one piece. `names`: answers name their batch; "once": the
+    second does not; "strange": they name another. `split`: the head goes out alone, and the body together with the second
+    answer. `status`: of the doubled answers. `honest`: answers once, and stores everything. `token`: the answer to POST /token.
+    """
+
+    def __init__(self, delay_ms: float = 0, names: bool | str = False, split: bool = False, context: ssl.SSLContext | None = None,
+                 host: str = "127.0.0.1", status: int = 200):
+        self.delay, self.names, self.split, self.status = delay_ms / 1000, names, split, status
+        self.honest = False
+        self.stored: list = []
+        self.requests: list = []
+        self.connections = 0
+        self.exchanges: list = []
+        self.token: dict | None = None
+        self._context = context
+        self._open: list = []
+        self._listener = socket.create_server((host, 0), backlog=64)
+        self.port = self._listener.getsockname()[1]
+        self.url = f"{'https' if context else 'http'}://{host}:{self.port}/locations"
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def stop(self):
+        for link in [self._listener, *self._open]:
+            with contextlib.suppress(OSError):
+                link.shutdown(socket.SHUT_RDWR)
+            link.close()
+
+    def _run(self):
+        while True:
+            try:
+                link, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._work, args=(link,), daemon=True).start()
+
+    def _work(self, raw: socket.socket):
+        self.connections += 1
+        with contextlib.suppress(OSError, ValueError):
+            raw.settimeout(PATIENCE)
+            raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            link = self._context.wrap_socket(raw, server_side=True) if self._context else raw
+            self._open.append(link)
+            self._serve(link)
+        raw.close()
+
+    def _serve(self, link: socket.socket):
+        lock, kept, gives_up, is_out = threading.Lock(), b"", False, threading.Event()
+
+        def send(data: bytes):
+            with lock, contextlib.suppress(OSError, ValueError):
+                link.sendall(data)
+
+        while True:
+            while b"\r\n\r\n" not in kept:
+                kept += self._more(link)
+            head, kept = kept.split(b"\r\n\r\n", 1)
+            found = re.search(rb"(?i)content-length: (\d+)", head)
+            length = int(found[1]) if found else 0
+            while len(kept) < length:
+                kept += self._more(link)
+            body, kept = kept[:length], kept[length:]
+            if head.startswith(b"POST /token"):
+                self.exchanges.append(body)
+                send(self._answer(200, json.dumps(self.token).encode()))
+                continue
+            self.requests.append((head, body))
+            if gives_up:
+                is_out.wait(PATIENCE)
+                return
+            if self.status == 200 or self.honest:
+                self.stored += keys(head, body)
+            answer = self._answer(200 if self.honest else self.status, self._body(head, body))
+            if self.honest:
+                send(answer)
+                continue
+            gives_up = True
+            self._twice(send, answer, answer.replace(b"batch_id", b"other_id") if self.names == "once" else answer, is_out)
+
+    def _twice(self, send, first: bytes, second: bytes, is_out: threading.Event):
+        if self.split:
+            head, first = first.split(b"\r\n\r\n", 1)
+            send(head + b"\r\n\r\n")
+            time.sleep(0.02)  # two segments, and in TLS two records
+        send(first + second if self.delay < 0 else first)
+
+        def again():
+            if self.delay >= 0:
+                send(second)
+            is_out.set()
+
+        if self.delay <= 0:
+            again()
+            return
+        timer = threading.Timer(self.delay, again)
+        timer.daemon = True
+        timer.start()
+
+    @staticmethod
+    def _more(link: socket.socket) -> bytes:
+        more = link.recv(65536)
+        if not more:
+            raise ConnectionError("closed")
+        return more
+
+    def _body(self, head: bytes, body: bytes) -> bytes:
+        if not self.names:
+            return b'{"result":"ok"}'
+        if self.names == "strange":
+            return json.dumps({"result": "ok", "batch_id": str(uuid.uuid4())}).encode()
+        found = re.search(rb"(?i)idempotency-key: (\S+)", head)
+        name = found[1].decode() if found else json.loads(gzip.decompress(body))["batch_id"]
+        return json.dumps({"result": "ok", "batch_id": name}).encode()
+
+    @staticmethod
+    def _answer(status: int, body: bytes) -> bytes:
+        return (f"HTTP/1.1 {status} So\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n").encode() + body

@@ -1,0 +1,7 @@
+package org.traccar.session;
+
+public class DeviceSession {
+    public long getDeviceId() {
+        return 1;
+    }
+}

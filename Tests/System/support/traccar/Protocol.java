@@ -1,0 +1,4 @@
+package org.traccar;
+
+public interface Protocol {
+}

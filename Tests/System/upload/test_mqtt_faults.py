@@ -1,0 +1,105 @@
+"""Brokers that acknowledge what they do not have, or that take less today than tomorrow."""
+import struct
+import sys
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from support.made_broker import WELCOME, MadeBroker, welcome
+from support.mqtt_test import MQTTTest
+from support.waiting import PATIENCE, wait_for
+
+
+class FaultTest(MQTTTest):
+    def made_broker(self) -> MadeBroker:
+        broker = MadeBroker()
+        self.addCleanup(broker.stop)
+        return broker
+
+
+class StrayTests(FaultTest):
+    """A PUBACK for the message to come, which is not kept then: each row is at the broker or still here."""
+
+    def check(self, seconds: float, **sync):
+        broker = self.made_broker()
+        guesses: dict[object, int] = {}
+
+        def guess(link, level, publish):
+            if guesses.get(link) == publish.id:
+                # It has been acknowledged before it came.
+                return
+            broker.keep(link, level, publish)
+            if len(broker.kept) % 2:
+                time.sleep(seconds)
+                guesses[link] = publish.id % 65_535 + 1
+                broker.acknowledge(link, guesses[link])
+
+        broker.on_publish = guess
+        _, daemon = self.vehicle(broker.port, 24, **sync)
+        known = daemon.stored_ids()
+        self.drain(daemon)
+        self.assertEqual(broker.rows, known, f"{len(known - broker.rows)} lost")
+        self.assertGreater(len(broker.levels), 1, "nothing is believed of such a connection")
+
+    def test_at_once(self):
+        self.check(0)
+
+    def test_after_half_a_millisecond(self):
+        self.check(0.0005)
+
+    def test_after_two_milliseconds(self):
+        self.check(0.002)
+
+    def test_after_twenty_milliseconds(self):
+        self.check(0.02)
+
+    def test_on_a_connection_that_is_kept(self):
+        self.check(0.002, keep_connection=True)
+
+    def test_ids_begin_anywhere_and_none_is_guessed_from_the_last(self):
+        broker = self.made_broker()
+        fake, daemon = self.vehicle(broker.port, 30)
+        for stored in (30, 31, 32, 33):
+            daemon.wait_stored(stored)
+            self.drain(daemon)
+            fake.drive(1)
+        firsts = {ids[0] for ids in broker.ids}
+        self.assertGreater(len(firsts), 1)
+        self.assertNotIn(0, [number for ids in broker.ids for number in ids])
+        steps = {(after - before) % 65_535 for before, after in zip(broker.ids[0], broker.ids[0][1:], strict=False)}
+        self.assertGreater(len(steps), 1)
+
+
+class LimitTests(FaultTest):
+    """What a broker cannot take is asked of it again at the next attempt, on a connection of its own."""
+
+    def check(self, limit: bytes, words: str, is_asked: bool):
+        broker = self.made_broker()
+        broker.answers[5] = welcome(limit)
+        _, daemon = self.vehicle(broker.port, 6, keep_connection=True, interval_seconds=60)
+        known = daemon.stored_ids()
+        status = daemon.wait_status(lambda status: status["sync"].get("failure") == "permanent", "it cannot take them")
+        self.assertEqual((status["sync"]["state"], status["sync"]["pending"]), ("failed", 6))
+        self.assertEqual(broker.kept, [])
+        wait_for(lambda: words in daemon.text(), "the reason in the log")
+        broker.answers[5] = WELCOME
+        if is_asked:
+            self.assertEqual(daemon.sync()["outcome"], "drained")
+        # Otherwise the schedule brings it.
+        daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "everything is delivered", 2 * PATIENCE)
+        self.assertEqual(broker.rows, known)
+        connections = len(broker.levels)
+        daemon.wait_status(lambda status: status["sync"]["state"] == "idle", "at rest")
+        self.assertEqual(len(broker.levels), connections, "the one that served is kept")
+
+    def test_the_longest_packet(self):
+        self.check(b"\x27" + struct.pack(">I", 20), "packet too large", is_asked=False)
+
+    def test_the_best_quality_of_service(self):
+        self.check(b"\x24\0", "QoS not supported", is_asked=True)
+
+
+if __name__ == "__main__":
+    unittest.main()

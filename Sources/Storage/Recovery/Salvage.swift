@@ -268,7 +268,7 @@ struct Salvage: ~Copyable {
             isComplete = false
             return nil
         }
-        let isUploaded = row.integer(19) != 0
+        let isUploaded = row.integer(Schema.columnCount) != 0
         if !isUploaded { members.note(location) }
         return isErased(location.key) ? nil : Row(row: location, isUploaded: isUploaded)
     }
@@ -293,7 +293,8 @@ struct Salvage: ~Copyable {
             var count = 0
             while try letters.step() {
                 count += 1
-                guard var row = letter(letters), let name = letters.text(20).flatMap({ DestinationName($0) })
+                guard var row = letter(letters),
+                    let name = letters.text(Schema.columnCount + 1).flatMap({ DestinationName($0) })
                 else { continue }
                 row.refusedBy = (found[row.row.key]?.refusedBy ?? []).union([name])
                 found[row.row.key] = row

@@ -23,6 +23,8 @@ enum Schema {
         quality, is_mock, extras, odometer, mileage
         """
 
+    static let columnCount = Int32(columns.split(separator: ",").count)
+
     /// The columns of all tables, with their types; not the text of the statements, which may be laid out anew.
     static let columnList = """
         SELECT group_concat(line) FROM (SELECT tables.name || '.' || columns.name || ' ' || columns.type || ' '

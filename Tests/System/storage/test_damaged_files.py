@@ -48,7 +48,7 @@ class DamageTests(CtlTest):
                     self.assertIn("files", found["degraded"])
                     self.assertIn(f"intent.json.aside-{count}", logged)
                     self.assertIn("database" if copy else "copy", logged)
-        self.assertIn("small file", self.run_ctl(daemon, "status").stdout)
+        self.assertIn("intent.json", self.run_ctl(daemon, "status").stdout)
         self.assertIn(f"intent.json.aside-{count}", self.asides(daemon))
         # It is reported once.
         daemon.kill()

@@ -43,6 +43,20 @@ struct AnswerMatchingTests {
     }
 
     @Test(
+        "nor a refusal that names another batch; what names none may be about this one",
+        arguments: [400, 422])
+    func refusals(status: Int) {
+        let bench = Bench()
+        let other = Self.answer("{\"batch_id\":\"\(Self.id(1))\"}", status: status)
+        #expect(bench.believes(Self.naming(1), to: 1, .beekon))
+        #expect(!bench.believes(other, to: 2, .beekon))
+        #expect(bench.believes(Self.answer("", status: status), to: 3, .beekon))
+        #expect(bench.believes(Self.naming(1), to: 1, .overland, over: 2))
+        #expect(!bench.believes(other, to: 2, .overland, over: 2))
+        #expect(bench.believes(Self.answer("{\"batch_id\":\"\(Self.id(1))\"}", status: 503), to: 3, .beekon))
+    }
+
+    @Test(
         "other formats believe none that names a batch sent before on this connection",
         arguments: Format.allCases.filter { $0 != .beekon })
     func earlier(format: Format) {

@@ -45,6 +45,10 @@ struct AnswerTests {
             ok + "Content-Length: 99999999999999999999\r\n\r\nok",
             ok + "Content-Length: 9223372036854775808\r\n\r\n",
             ok + "Content-Length: 2\r\nContent-Length: 3\r\n\r\nok", ok + "Content-Length: 2, 3\r\n\r\nok",
+            ok + "Content-Length : 50\r\n\r\nok", ok + "Content-Length\t: 50\r\n\r\nok",
+            ok + "Content-Length: 2 50\r\n\r\nok", ok + "Content-Length:\r\n 50\r\n\r\nok",
+            ok + "Transfer-Encoding : chunked\r\n\r\nok", ok + "Transfer-Encoding:\r\n chunked\r\n\r\nok",
+            ok + "Content-Length: 3\r\nHTTP/9: x\r\nContent-Length: 2\r\n\r\nok",
             ok + "Content-Length: \r\n\r\nok", ok + "Content-Length: 0x2\r\n\r\nok",
             ok + "Content-Length: 70000\r\n\r\n" + String(repeating: "x", count: 65_536),
         ])

@@ -9,17 +9,38 @@ struct AnswerHead {
     private(set) var isHTML = false
     /// The body is compressed without having been asked for, so it cannot be read.
     private(set) var isCoded = false
-    /// `Content-Length` is no number, or one beyond 2⁶³ − 1, or two that differ: nobody knows where the answer ends.
+    /// What says where the answer ends cannot be read: `Content-Length` is no number, or one beyond 2⁶³ − 1, or two that differ;
+    /// or there is a blank before the colon, or a line that goes on in the next (RFC 9112 sections 5.1 and 5.2), which libcurl
+    /// passes over.
     private(set) var hasBadLength = false
+    /// A status line has been read.
+    private var hasBegun = false
+    /// Of an answer that only announces another (100 to 199).
+    private var isInterim = false
+    /// The line before this one says where the answer ends.
+    private var endsInNextLine = false
     private var length: Int64?
     /// The empty line after the headers has arrived: a server that dies before that has promised nothing.
     private(set) var isComplete = false
 
     /// - Parameter line: with its line break.
-    mutating func read(_ line: UnsafeRawBufferPointer) {
+    /// - Returns: whether it is a status line, with which an answer begins. Any other that looks like one is a header: nothing
+    ///   that was read before it is forgotten.
+    @discardableResult
+    mutating func read(_ line: UnsafeRawBufferPointer) -> Bool {
         let line = line.prefix(Self.lineLimit)
-        // Each answer begins with its status line, even one that only announces another (100). Trailers arrive here as well.
-        if line.starts(with: "HTTP/".utf8) { self = AnswerHead() }
+        // Even one that only announces another (100) has one. Trailers arrive here as well.
+        if line.starts(with: "HTTP/".utf8), !hasBegun || isComplete && isInterim {
+            self = AnswerHead()
+            hasBegun = true
+            isInterim = line.drop { $0 != 0x20 }.dropFirst().first == UInt8(ascii: "1")
+            return true
+        }
+        readField(line)
+        return false
+    }
+
+    private mutating func readField(_ line: Slice<UnsafeRawBufferPointer>) {
         if line.elementsEqual("\r\n".utf8) || line.elementsEqual("\n".utf8) { isComplete = true }
         if let value = Self.value(of: "retry-after:", line) { retryAfter = value }
         guard !isComplete else { return }
@@ -27,17 +48,28 @@ struct AnswerHead {
             let type = value.prefix { $0 != ";" && $0 != "," && $0 != " " && $0 != "\t" }
             isHTML = isHTML || type == "text/html" || type == "application/xhtml+xml"
         }
-        if let value = Self.value(of: "content-length:", line) { readLength(value) }
+        readFraming(line)
         if let value = Self.value(of: "content-encoding:", line)?.lowercased() {
             isCoded = isCoded || !(value.isEmpty || value == "identity")
         }
+    }
+
+    private mutating func readFraming(_ line: Slice<UnsafeRawBufferPointer>) {
+        if endsInNextLine, let first = line.first, Self.isBlank(first) { hasBadLength = true }
+        if let value = Self.value(of: "content-length:", line) { readLength(value) }
+        let name = line.prefix { $0 != UInt8(ascii: ":") }
+        endsInNextLine = ["content-length" as StaticString, "transfer-encoding"].contains {
+            Self.value(of: $0, name)?.isEmpty ?? false
+        }
+        if endsInNextLine, let last = name.last, Self.isBlank(last) { hasBadLength = true }
     }
 
     /// RFC 9110 section 8.6: a list of equal numbers is one number. libcurl takes too large a number for none, and then the
     /// end of the connection for the end of the answer.
     private mutating func readLength(_ value: String) {
         for part in value.split(separator: ",", omittingEmptySubsequences: false) {
-            let digits = part.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }
+            let digits = String(
+                part.drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
             guard digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
                 let number = Int64(digits), length == nil || length == number
             else { return hasBadLength = true }

@@ -47,13 +47,14 @@ package struct AnswerMatching: Sendable {
         if isEarly(answer) { return "it came before the whole request had arrived" }
         guard content != .log else { return nil }
         defer { remember(id) }
-        guard (200...299).contains(answer.status) else { return nil }
+        let isAcceptance = (200...299).contains(answer.status)
+        guard isAcceptance || answer.status == 400 || answer.status == 422 else { return nil }
         let named = answer.namedBatch
         if named == id {
             namesBatches = namesBatches || content == .rows
         } else if let named, format == .beekon || sent.contains(named) {
             return "it names batch \(named)"
-        } else if named == nil, namesBatches, content == .rows {
+        } else if isAcceptance, named == nil, namesBatches, content == .rows {
             return "it names no batch, and those before it did"
         }
         return nil

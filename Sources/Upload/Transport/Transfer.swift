@@ -103,8 +103,7 @@ let receiveHeader: ccurl_write = { bytes, size, count, context in
     response.headCount += size * count
     guard response.headCount <= Response.headLimit else { return 0 }
     let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
-    // That of the final answer is the last: others (100, 103) only announce it.
-    if line.starts(with: "HTTP/".utf8) { response.isEarly = !response.hasArrived() }
-    response.head.read(line)
+    // The status line of the final answer is the last: others (100, 103) only announce it.
+    if response.head.read(line) { response.isEarly = !response.hasArrived() }
     return size * count
 }

@@ -185,7 +185,7 @@ class UnknownTimeTests(EventTest):
     def test_events_from_before_the_time_was_known_get_theirs_before_they_go(self):
         backend = self.backend()
         fake, daemon = self.fenced(86_400, sync={"url": backend.url, "interval_seconds": NEVER, "mode": "manual"},
-                                   vehicle={"events": ["ignition"]})
+                                   vehicle={"events": ["ignition"]}, tracking={"distance_meters": 0})
         self.settle(fake, INSIDE)
         last = from_iso(self.events(daemon, 1)[0]["timestamp"])
         daemon.call("Start")

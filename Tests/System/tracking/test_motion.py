@@ -163,7 +163,7 @@ class MotionTests(SystemTest):
         self.fixes(30, 20.0, status=8)
         self.north += 5000
         self.fixes(2, 20.0)
-        self.subject.wait_stored(29)
+        self.subject.wait_stored(31)
         self.assertEqual(self.subject.sync()["pending"], 0)
         sent = [found for request in receiver.requests for found in request.root["locations"]]
         wait_for(lambda: len(listener.ids) >= len(sent), "the stream")
@@ -172,9 +172,9 @@ class MotionTests(SystemTest):
         self.assertEqual(sent[0]["activity"], "unknown")
         self.assertEqual({found["motion"] for found in sent[1:]}, {"moving"})
         self.assertEqual({found["activity"] for found in sent[11:]}, {"automotive"})
-        self.assertEqual([found["is_mock"] for found in sent], [True] * 28 + [False] * (len(sent) - 28))
-        self.assertEqual(sent[28]["quality"], "implausible_speed")
-        self.assertEqual({found["quality"] for found in sent[:28] + sent[29:]}, {"low_accuracy"})
+        self.assertEqual([found["is_mock"] for found in sent], [True] * 30 + [False] * (len(sent) - 30))
+        self.assertEqual(sent[30]["quality"], "implausible_speed")
+        self.assertEqual({found["quality"] for found in sent[:30] + sent[31:]}, {"low_accuracy"})
         for found in sent:
             shown = streamed[found["id"]]
             for name in ("motion", "activity", "quality", "is_mock", "trigger"):

@@ -44,7 +44,7 @@ enum CommandSamples {
         _ body: some Sequence<UInt8>, status: Int = 200, headers: [String] = [], isCut: Bool = false
     ) -> Answer {
         var (head, start) = (AnswerHead(), AnswerBody())
-        for line in headers { Array((line + "\r\n").utf8).withUnsafeBytes { head.read($0) } }
+        for line in headers { Array((line + "\r\n").utf8).withUnsafeBytes { _ = head.read($0) } }
         let text = Array(body)
         start.append(text)
         return Answer(status: status, head, start, isCut: isCut, text: text)

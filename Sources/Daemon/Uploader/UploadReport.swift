@@ -121,9 +121,9 @@ final class UploadReport {
 
     /// It will not take any.
     func envelopeRefused(_ status: Int) {
-        snapshot.heartbeat = snapshot.heartbeat ?? HeartbeatSnapshot()
-        snapshot.heartbeat?.refusal = status
-        snapshot.heartbeat?.reason = snapshot.lastReason
+        var heartbeat = snapshot.heartbeat ?? HeartbeatSnapshot()
+        (heartbeat.refusal, heartbeat.reason) = (status, snapshot.lastReason)
+        snapshot.heartbeat = heartbeat
         warn(
             .heartbeatRefused,
             "the server refuses a heartbeat to \(port.name) (\(answer(status))): none is sent for a day, nor results of commands; "

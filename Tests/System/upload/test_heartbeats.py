@@ -211,7 +211,7 @@ class RefusalTests(HeartbeatTest):
 
         backend.refuse(lambda request: True, 400)
         for _ in range(2):
-            self.assertEqual(rejected()["outcome"], "drained")
+            self.assertEqual(rejected()["outcome"], "rejected")
         # A third refusal, but of no row.
         self.next_heartbeat(daemon, clocks, backend)
         self.assertEqual(daemon.status()["sync"]["state"], "idle")

@@ -79,7 +79,7 @@ enum FormatSamples {
 /// An answer of a server.
 func answer(_ status: Int, _ body: String = "", _ head: [String] = [], isCut: Bool = false) -> Answer {
     var (answerHead, start) = (AnswerHead(), AnswerBody())
-    for line in head { Array((line + "\r\n").utf8).withUnsafeBytes { answerHead.read($0) } }
+    for line in head { Array((line + "\r\n").utf8).withUnsafeBytes { _ = answerHead.read($0) } }
     start.append(body.utf8)
     return Answer(status: status, answerHead, start, isCut: isCut, text: Array(body.utf8))
 }

@@ -123,7 +123,7 @@ struct RequestFactoryTests {
         let id = try #require(UUIDv7("0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e1f"))
         func judge(_ status: Int, _ body: String = "", _ head: [String] = []) -> Judgement {
             var (answerHead, start) = (AnswerHead(), AnswerBody())
-            for line in head { Array((line + "\r\n").utf8).withUnsafeBytes { answerHead.read($0) } }
+            for line in head { Array((line + "\r\n").utf8).withUnsafeBytes { _ = answerHead.read($0) } }
             start.append(body.utf8)
             let answer = Answer(status: status, answerHead, start, isCut: false, text: Array(body.utf8))
             return Format.beekon.judge(answer, acknowledging: id, at: Timestamp(milliseconds: 0))

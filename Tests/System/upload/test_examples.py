@@ -91,17 +91,18 @@ class ExampleTests(ExampleTest):
         daemon.call("Start")
         fake.wait_watched()
         speeds = [0.0, 0.4, 1.0, 2.5, 8.0, 13.9, None, 22.2, 36.1, 27.8, 12.3]
-        # The time settles with the third.
-        fake.drive(1, speed=5.0)
-        fake.drive(1, speed=5.0)
+        fake.settle()
+        daemon.wait_stored(1)
         times = []
         for stored, speed in enumerate(speeds, start=1):
             times += fake.drive(1, speed=speed)
             # What is not sent before the next one is stored is never sent.
             if is_latest or stored == len(speeds):
-                daemon.wait_stored(stored)
+                daemon.wait_stored(stored + 1)
                 done = daemon.call("Sync", destination=destination)
                 self.assertEqual(done["pending"], 0, f"{done}: {daemon.text()}")
+        # Before them the fix that has settled the time has arrived, or is past.
+        del receiver.points[:-len(times)]
         self.assertEqual([point.time for point in receiver.points], [time / 1000 for time in times])
         self.assertEqual({point.device for point in receiver.points}, {server.device})
         # A destination that gets the newest location takes nothing out of the store.

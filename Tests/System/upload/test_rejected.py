@@ -128,7 +128,7 @@ class RejectedTests(SystemTest):
                 ids = [row["id"] for row in daemon.call("GetLocations")["locations"]]
                 poison = set(chance.sample(ids, poisoned))
                 receiver.refuse(lambda request: poison & set(request.ids))
-                self.assertEqual(daemon.sync()["outcome"], "drained")
+                self.assertEqual(daemon.sync()["outcome"], "rejected")
                 extra = len(receiver.requests) - 1
                 bound = poisoned * 2 * math.log2(size)
                 print(f"poison: {poisoned} of {size} rows found with {extra} more requests, bound {bound:g}")

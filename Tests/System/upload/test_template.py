@@ -83,7 +83,7 @@ class RequestTests(TemplateTest):
             with self.subTest(batch_size=size):
                 server = self.server()
                 fake = self.fake()
-                daemon = self.daemon(fake.port, tracking={"implausible_speed_mps": 1_000_000}).start()
+                daemon = self.daemon(fake.port, tracking={"implausible_speed_mps": 1_000_000, "distance_meters": 0}).start()
                 daemon.call("AddGeofences", geofences=[HOME])
                 fake.wait_watched()
 

@@ -12,7 +12,7 @@ from support.template_test import TemplateTest
 class RejectionTests(TemplateTest):
     def test_drop(self):
         server, fake, daemon = self.sending(4, [422], on_reject="drop", batch_size=2)
-        self.assertEqual(daemon.sync()["outcome"], "drained")
+        self.assertEqual(daemon.sync()["outcome"], "rejected")
         self.assertEqual((len(daemon.rejected_ids()), len(server.ids)), (2, 2))
         self.assertEqual(daemon.call("RetryRejected"), {"requeued": 2})
         self.drain(daemon)

@@ -118,7 +118,7 @@ class UploadTests(UploadTest):
         receiver, fake, daemon = self.uploading([400, 400, 200, 400, 400], sync={"batch_size": 1})
         fake.drive(5)
         daemon.wait_stored(6)
-        self.assertEqual(daemon.sync()["outcome"], "drained")
+        self.assertEqual(daemon.sync()["outcome"], "rejected")
         self.assertEqual(len(daemon.rejected_ids()), 4)
         self.assertEqual(len(receiver.ids), 2)
 
@@ -128,7 +128,7 @@ class UploadTests(UploadTest):
         daemon.wait_stored(8)
         poison = daemon.call("GetLocations")["locations"][5]["id"]
         self.reject_batches_with(receiver, poison)
-        self.assertEqual(daemon.sync()["outcome"], "drained")
+        self.assertEqual(daemon.sync()["outcome"], "rejected")
         self.assertEqual(daemon.rejected_ids(), {poison})
         self.assertEqual(len(receiver.ids), 7)
         self.assertEqual(receiver.problems, [])

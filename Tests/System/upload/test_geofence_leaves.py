@@ -110,7 +110,7 @@ class LeaveTests(LeaveTest):
         self.assertGreaterEqual(leave["tst"], assistant.transitions[0]["tst"])
         known, ignored = assistant.locations, assistant.ignored
         vehicle.stay(INSIDE + 5, 3)
-        wait_for(lambda: self.has_sent(daemon, "home") and assistant.locations >= known + 3,
+        wait_for(lambda: self.has_sent(daemon, "home") and assistant.locations > known,
                  "its locations count again")
         self.assertEqual(assistant.ignored, ignored)
 
@@ -181,9 +181,9 @@ class LeaveTests(LeaveTest):
         self.addCleanup(receiver.stop)
         vehicle, daemon = self.fenced(sync={"url": receiver.url, "format": "template"})
         vehicle.settle(INSIDE)
-        self.events(daemon, 1)
+        wait_for(lambda: bodies or daemon.call("GetGeofenceEvents")["events"], "the entry")
         daemon.call("RemoveGeofences", ids=ALL)
-        wait_for(lambda: daemon.call("Sync")["pending"] == 0, "they have gone")
+        self.drain_one(daemon, "main")
         records = [record for body in bodies for record in body["location"]]
         self.assertEqual([record["geofence"]["action"] for record in records], ["ENTER", "EXIT"])
 

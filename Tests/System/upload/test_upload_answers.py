@@ -21,7 +21,7 @@ TABLE = [
 ]
 # What `sync` returns, and the state and failure of the upload afterwards.
 MEANING = {
-    ACCEPTED: ("drained", "idle", None), REJECTED: ("drained", "idle", None), AUTH: ("auth", "failed", "auth"),
+    ACCEPTED: ("drained", "idle", None), REJECTED: ("rejected", "idle", None), AUTH: ("auth", "failed", "auth"),
     TRANSIENT: ("transient", "pending", None), PERMANENT: ("permanent", "failed", "permanent"),
 }
 # In seconds; "none": without the header.

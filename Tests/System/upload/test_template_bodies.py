@@ -145,7 +145,7 @@ class EventTests(TemplateTest):
         """A drive into a geofence and out of it, stored before there was a destination."""
         fake = self.fake()
         server = self.server(sync.pop("answers", ()), sync.pop("reads"))
-        daemon = self.daemon(fake.port, tracking={"implausible_speed_mps": 1_000_000}).start()
+        daemon = self.daemon(fake.port, tracking={"implausible_speed_mps": 1_000_000, "distance_meters": 0}).start()
         daemon.call("AddGeofences", geofences=[DOCK])
         fake.wait_watched()
         daemon.call("Start")

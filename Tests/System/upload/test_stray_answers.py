@@ -183,7 +183,7 @@ class FarTests(StrayTest):
     """Servers that name nothing, at the end of a path with a round trip of 80 ms."""
 
     def far_server(self, *delays, **options) -> StrayServer:
-        server = self.server(*delays, host=HERE, **options)
+        server = self.server(*delays, host=HERE, far=True, **options)
         server.url = server.url.replace(HERE, THERE)
         return server
 

@@ -138,6 +138,14 @@ class EndToEndTests(CommandTest):
         daemon.call("DeleteLocations")
         self.assertNotIn("result", self.listed(daemon)[identity])
 
+    def test_a_fence_of_the_server_asks_for_a_stay(self):
+        server = self.server()
+        _, daemon = self.vehicle(server)
+        identity = server.command("add_geofences", geofences=[{**FENCE, "dwell_seconds": 900}])
+        self.drain(daemon)
+        self.assertTrue(server.wait_result(identity)["ok"], server.results)
+        self.assertEqual([fence["dwell_seconds"] for fence in daemon.call("ListGeofences")["geofences"]], [900])
+
     def test_sync_is_one_more_drain(self):
         server = self.server()
         fake, daemon = self.vehicle(server)

@@ -287,6 +287,7 @@ class AnyServer(PostServer):
         self.seen.append(json.loads(body))
         if self.holds:
             self.held.wait()
+            return None
         return 200, b"[]"
 
 
@@ -336,7 +337,7 @@ class OwnTracksTests(HeartbeatTest):
         daemon.call("DeleteLocations")
         sync = daemon.wait_status(lambda status: status["sync"]["state"] != "uploading", "its end")["sync"]
         # It has not failed for want of an answer.
-        self.assertEqual(sync["state"], "idle", sync)
+        self.assertNotIn("last_error", sync)
 
 
 if __name__ == "__main__":

@@ -34,13 +34,25 @@ extension Store {
         }
     }
 
-    /// Those of these ids that are in the journal.
+    /// What the journal knows of these commands.
     @available(*, noasync, message: "blocks on the disk")
     package func knownCommands(
-        among ids: [String], of destination: DestinationName
-    ) throws(StorageError) -> Set<String> {
+        among commands: [NewCommand], of destination: DestinationName
+    ) throws(StorageError) -> KnownCommands {
         try perform("read commands") { (writer) throws(SQLiteError) in
-            try writer.tables.commands.known(among: ids, of: destination)
+            try writer.tables.commands.known(among: commands, of: destination)
+        }
+    }
+
+    /// When the latest rows of the journal were added, newest first.
+    ///
+    /// - Parameter limit: that many at most.
+    @available(*, noasync, message: "blocks on the disk")
+    package func arrivalsOfCommands(
+        of destination: DestinationName, limit: Int
+    ) throws(StorageError) -> [Timestamp] {
+        try perform("read commands") { (writer) throws(SQLiteError) in
+            try writer.tables.commands.arrivals(of: destination, limit: limit)
         }
     }
 

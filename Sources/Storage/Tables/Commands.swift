@@ -1,8 +1,8 @@
 internal import Base
 internal import SQLite
 
-/// The journal of the commands of servers. An id with other content than before has a row of its own, which says that it
-/// was refused. Without commands nothing is prepared or written.
+/// The journal of the commands of servers. An id that came with other content than before has one more row, which says that
+/// this was refused, however often it comes. Without commands nothing is prepared or written.
 struct Commands {
     private let db: Connection
 
@@ -36,14 +36,71 @@ struct Commands {
         return counts
     }
 
-    func known(among ids: [String], of destination: DestinationName) throws(SQLiteError) -> Set<String> {
-        let row = try db.prepare("SELECT 1 FROM commands WHERE destination = ? AND id = ?")
-        var known: Set<String> = []
-        for id in ids {
-            try row.bind([.text(destination.text), .text(id)])
-            if try row.step() { known.insert(id) }
+    /// What the journal has under the id of a command.
+    private enum Standing {
+        case unknown
+        /// The same command. Its result may have been sent.
+        case same(Row)
+        /// Another, and that has been said of the id already, or not.
+        case other(refusal: Row?)
+    }
+
+    private struct Row {
+        var seq: Int64
+        var isSent: Bool
+    }
+
+    private func standing(
+        of command: NewCommand, _ destination: DestinationName
+    ) throws(SQLiteError) -> Standing {
+        let rows = try db.prepare(
+            """
+            SELECT digest = ?, seq, done_at IS NOT NULL AND is_sent, error IS '\(CommandRecord.reused)' FROM commands \
+            WHERE destination = ? AND id = ?
+            """)
+        try rows.bind([.blob(command.digest), .text(destination.text), .text(command.id)])
+        var (isKnown, refusal): (Bool, Row?) = (false, nil)
+        while try rows.step() {
+            isKnown = true
+            let row = Row(seq: rows.integer(1), isSent: rows.integer(2) != 0)
+            if rows.integer(0) != 0 { return .same(row) }
+            if rows.integer(3) != 0 { refusal = row }
+        }
+        return isKnown ? .other(refusal: refusal) : .unknown
+    }
+
+    func known(
+        among commands: [NewCommand], of destination: DestinationName
+    ) throws(SQLiteError) -> KnownCommands {
+        var known = KnownCommands()
+        // What those before it in the list leave under an id: the first of them, and whether another was refused.
+        var (first, reused): ([String: [UInt8]], Set<String>) = ([:], [])
+        for command in commands {
+            switch try standing(of: command, destination) {
+            case .unknown:
+                guard let digest = first[command.id] else {
+                    first[command.id] = command.digest
+                    known.added += 1
+                    continue
+                }
+                if digest != command.digest, reused.insert(command.id).inserted { known.added += 1 }
+            case .same, .other(refusal: .some): known.ids.insert(command.id)
+            case .other(refusal: nil):
+                known.ids.insert(command.id)
+                if reused.insert(command.id).inserted { known.added += 1 }
+            }
         }
         return known
+    }
+
+    /// When those came that were written down last, newest first.
+    func arrivals(of destination: DestinationName, limit: Int) throws(SQLiteError) -> [Timestamp] {
+        let rows = try db.prepare(
+            "SELECT received_at FROM commands WHERE destination = ? ORDER BY seq DESC LIMIT ?")
+        try rows.bind([.text(destination.text), .integer(Int64(limit))])
+        var times: [Timestamp] = []
+        while try rows.step() { times.append(Timestamp(milliseconds: rows.integer(0))) }
+        return times
     }
 
     /// The one that is to be run next.
@@ -123,22 +180,17 @@ struct Commands {
     private func write(
         _ command: NewCommand, of list: CommandList, _ journaling: inout Journaling
     ) throws(SQLiteError) {
-        let known = try db.prepare(
-            "SELECT digest = ?, seq, \(Self.isQueued) OR done_at IS NULL FROM commands WHERE destination = ? AND id = ?"
-        )
-        try known.bind([.blob(command.digest), .text(list.destination.text), .text(command.id)])
-        var (isKnown, found): (Bool, (seq: Int64, isUnsent: Bool)?) = (false, nil)
-        while try known.step() {
-            isKnown = true
-            if known.integer(0) != 0 { found = (known.integer(1), known.integer(2) != 0) }
-        }
-        if let found {
+        let standing = try standing(of: command, list.destination)
+        var refusal = command.refusal
+        switch standing {
+        case .unknown: break
+        case .other(refusal: nil): refusal = CommandRecord.reused
+        case .same(let row), .other(refusal: .some(let row)):
             journaling.repeated += 1
             // The server asks again, so it has not understood that it has the result.
-            if !found.isUnsent { try db.execute("UPDATE commands SET is_sent = 0 WHERE seq = \(found.seq)") }
+            if row.isSent { try db.execute("UPDATE commands SET is_sent = 0 WHERE seq = \(row.seq)") }
             return
         }
-        let refusal = isKnown ? CommandRecord.reused : command.refusal
         if refusal == nil { journaling.new += 1 } else { journaling.refused += 1 }
         try db.prepare(
             """

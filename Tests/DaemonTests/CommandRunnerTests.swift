@@ -100,7 +100,7 @@ struct CommandRunnerTests {
         try workshop.mendStorage()
         runner.proceed(now: now.advanced(bySeconds: 5))
         #expect(asked().isEmpty)
-        runner.storageRecovered()
+        runner.obstacleGone()
         runner.proceed(now: now.advanced(bySeconds: 5))
         #expect(asked().map(\.id) == ["b"])
         #expect(left == CommandCounts(waiting: 1, results: 1))

@@ -135,6 +135,24 @@ struct CommandJournalTests {
         #expect(reused.count == 9 && Set(reused.map(\.id)).count == 9)
     }
 
+    @Test("a list of which nothing was begun does not count as the latest")
+    func countersNotBegun() throws {
+        for (number, counter) in [(1, 10), (2, 99), (3, 98), (4, 97)] {
+            var one = command(number)
+            (one.name, one.counter) = (number == 3 ? "stop" : "start", Int64(counter))
+            _ = try store.journal(list([one]))
+        }
+        try run()
+        #expect(try store.highestCommandCounter() == 99)
+        let next = try #require(try store.nextCommand(of: .main))
+        try store.finish(next, with: CommandOutcome(error: "counter_ahead"), at: time(5), wasBegun: false)
+        #expect(try store.highestCommandCounter() == 98)
+        #expect(try store.supersedeCommands(named: "stop", at: time(6)).map(\.id) == ["c-3"])
+        #expect(try store.highestCommandCounter() == 97)
+        #expect(try store.refuseCommands(besides: nil, error: "not_allowed", at: time(7)) == 1)
+        #expect(try store.highestCommandCounter() == 10)
+    }
+
     @Test("the latest rows are known by when they came")
     func arrivals() throws {
         for second in 1...5 { _ = try store.journal(list([command(second)], at: Double(second))) }

@@ -17,8 +17,8 @@ final class CommandRunner {
     private(set) var isEnabled = false
     /// With the main thread, which has it carried out.
     private var current: CommandRecord?
-    /// Carried out, but not written down yet.
-    private var unwritten: (command: CommandRecord, outcome: CommandOutcome)?
+    /// Carried out, or refused, but not written down yet.
+    private var unwritten: (command: CommandRecord, outcome: CommandOutcome, wasBegun: Bool)?
     /// Rows were answered with commands: their results are worth an attempt once all have been run. Those of commands that
     /// came with the answer to results wait for another occasion, so that no server keeps this going.
     private var wantsResults = false
@@ -61,8 +61,8 @@ final class CommandRunner {
         return left.results > 0
     }
 
-    /// The disk works again.
-    func storageRecovered() {
+    /// The disk works again, or the time is known.
+    func obstacleGone() {
         retryAt = nil
     }
 
@@ -89,8 +89,10 @@ final class CommandRunner {
                 retryAt = now.advanced(bySeconds: Self.pause)
                 return
             }
-            if time >= expiry {
-                unwritten = (next, CommandOutcome(error: CommandError(.expired).text))
+            let isAhead = next.counter.map { ServerCommand.Warrant.isAhead($0, of: time) } ?? false
+            if time >= expiry || isAhead {
+                let error = CommandError(time >= expiry ? .expired : .counterAhead)
+                unwritten = (next, CommandOutcome(error: error.text), wasBegun: false)
                 try writeResult(now: now)
                 return port.commands.wakeup.signal()
             }
@@ -116,14 +118,14 @@ final class CommandRunner {
         guard command == current else { return }
         current = nil
         guard let outcome else { return retryAt = now.advanced(bySeconds: Self.pause) }
-        unwritten = (command, outcome)
+        unwritten = (command, outcome, wasBegun: true)
         proceed(now: now)
     }
 
     private func writeResult(now: BootInstant) throws(StorageError) {
-        guard let (command, outcome) = unwritten else { return }
+        guard let (command, outcome, wasBegun) = unwritten else { return }
         let time = hub.clock.time(now: now)
-        try hub.store.finish(command, with: outcome, at: time)
+        try hub.store.finish(command, with: outcome, at: time, wasBegun: wasBegun)
         unwritten = nil
         hub.post(.commandDone(command.done(with: outcome, at: time)))
     }

@@ -43,10 +43,11 @@ extension Uploader {
             configure(settings, now: now)
             hub.complete(token, seed(pair, now: now).map { .done })
         case .storageRecovered:
-            commands.storageRecovered()
+            commands.obstacleGone()
             if report.snapshot.storageError != nil {
                 attempts.trigger(.change, now: now)
             }
+        case .timeKnown: commands.obstacleGone()
         // It is enough to be awake.
         case .routesChanged: break
         case .commandEnded(let command, let outcome): commands.ended(command, outcome, now: now)

@@ -23,6 +23,8 @@ enum UploaderCommand: Sendable {
     /// The reader could store again, so writes that failed in the uploader need not wait for its back-off. Always
     /// accepted.
     case storageRecovered
+    /// A fix has told the time, for the first time: what waited for it is due. Always accepted; comes once.
+    case timeKnown
     /// Another route may be in use, or be called metered. Always accepted.
     case routesChanged
     /// A server's command has been carried out, or refused: its result can be written. nil: it is to be tried again later.
@@ -50,7 +52,7 @@ enum UploaderCommand: Sendable {
             return waiting.contains { if case .storageRecovered = $0 { true } else { false } }
         case .routesChanged:
             return waiting.contains { if case .routesChanged = $0 { true } else { false } }
-        case .sync, .rebatch, .erased, .seed, .commandEnded, .end: return false
+        case .timeKnown, .sync, .rebatch, .erased, .seed, .commandEnded, .end: return false
         }
     }
 }

@@ -65,12 +65,14 @@ extension Store {
     }
 
     /// The command has been run, or refused. Called after its effect is durable.
+    ///
+    /// - Parameter wasBegun: false: nothing was tried, because its time was over or had not come.
     @available(*, noasync, message: "blocks on the disk")
     package func finish(
-        _ command: CommandRecord, with outcome: CommandOutcome, at time: Timestamp
+        _ command: CommandRecord, with outcome: CommandOutcome, at time: Timestamp, wasBegun: Bool = true
     ) throws(StorageError) {
         try performAtAnyCost("write result") { (writer) throws(SQLiteError) in
-            try writer.finish(command, with: outcome, at: time)
+            try writer.finish(command, with: outcome, at: time, wasBegun: wasBegun)
         }
     }
 

@@ -128,7 +128,7 @@ struct Commands {
         return (records, last, count < limit)
     }
 
-    /// The highest number of a signed list.
+    /// The highest number of a signed list that may still be run, or was. Of one that was begun the small file knows it, too.
     func highestCounter() throws(SQLiteError) -> Int64? {
         try db.value("SELECT MAX(counter) FROM commands").flatMap { Int64($0) }
     }
@@ -216,18 +216,21 @@ struct Commands {
     }
 
     /// It has been run, perhaps while it was superseded. By more than its number, which another database gives anew.
+    ///
+    /// - Parameter wasBegun: false: it is over without having been run. Then its list no longer counts as the latest.
     func finish(
-        _ command: CommandRecord, with outcome: CommandOutcome, at time: Timestamp
+        _ command: CommandRecord, with outcome: CommandOutcome, at time: Timestamp, wasBegun: Bool
     ) throws(SQLiteError) {
         try db.prepare(
             """
-            UPDATE commands SET text = NULL, done_at = ?, error = ?, result = ?, position_at = ?, is_sent = 0 \
-            WHERE destination = ? AND id = ? AND digest = ? AND (done_at IS NULL OR error = '\(CommandRecord.superseded)')
+            UPDATE commands SET text = NULL, done_at = ?, error = ?, result = ?, position_at = ?, is_sent = 0, \
+            counter = CASE WHEN ? THEN counter END WHERE destination = ? AND id = ? AND digest = ? AND (done_at IS NULL OR error = '\(CommandRecord.superseded)')
             """
         ).run(
             .integer(time.milliseconds), outcome.error.map { .text($0) } ?? .null,
             outcome.result.map { .text($0) } ?? .null, .optional(outcome.positionAt?.milliseconds),
-            .text(command.destination.text), .text(command.id), .blob(command.digest))
+            .integer(wasBegun ? 1 : 0), .text(command.destination.text), .text(command.id),
+            .blob(command.digest))
     }
 
     /// The server has these results.
@@ -246,7 +249,10 @@ struct Commands {
         besides destination: DestinationName?, error: String, at time: Timestamp
     ) throws(SQLiteError) {
         try db.prepare(
-            "UPDATE commands SET text = NULL, done_at = ?, error = ? WHERE done_at IS NULL AND destination IS NOT ?"
+            """
+            UPDATE commands SET text = NULL, done_at = ?, error = ?, counter = NULL \
+            WHERE done_at IS NULL AND destination IS NOT ?
+            """
         ).run(
             .integer(time.milliseconds), .text(error), destination.map { .text($0.text) } ?? .null)
     }
@@ -258,7 +264,7 @@ struct Commands {
         let doomed = try all(
             "done_at IS NULL AND name = ?", [.text(name)], limit: CommandRecord.limit)
         let outcome = CommandOutcome(error: CommandRecord.superseded)
-        for command in doomed { try finish(command, with: outcome, at: time) }
+        for command in doomed { try finish(command, with: outcome, at: time, wasBegun: false) }
         return doomed.map { $0.done(with: outcome, at: time) }
     }
 

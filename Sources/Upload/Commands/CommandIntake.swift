@@ -52,6 +52,12 @@ package struct CommandIntake: Sendable {
             if let time, time >= warrant.expiresAt {
                 return CommandListRefusal(.expired, "they were to be run before \(warrant.expiresAt.iso8601)")
             }
+            if let time, ServerCommand.Warrant.isAhead(warrant.counter, of: time) {
+                return CommandListRefusal(
+                    .counterAhead,
+                    "their counter \(warrant.counter) is more than a day ahead; it must be the Unix milliseconds of their issue"
+                )
+            }
             if let lastCounter, warrant.counter <= lastCounter {
                 return CommandListRefusal(
                     .replayed, "their counter \(warrant.counter) is not higher than \(lastCounter)")

@@ -81,6 +81,13 @@ struct CommandIntakeTests {
         let late = time.advanced(bySeconds: 600)
         #expect(kind(100, adding: 0, at: late) == nil)
         #expect(kind(102, at: late) == .expired)
+        // A day ahead is as far as it may be; whether it has expired is asked before.
+        let ahead = time.milliseconds + 86_400_000
+        #expect(kind(ahead, at: time) == nil)
+        #expect(kind(ahead + 1, at: time) == .counterAhead)
+        #expect(kind(ahead * 1000, adding: 0, at: time) == nil)
+        #expect(kind(ahead * 1000, at: late) == .expired)
+        #expect(kind(ahead * 1000, at: nil) == nil)
         // Whether its time is over cannot be told: it waits in the journal.
         #expect(kind(102, at: nil) == nil)
         #expect(kind(200, adding: 58, at: time) == .tooOften)

@@ -46,7 +46,9 @@ struct HostileAnswerTests {
                 if case .refused(let kind) = hostile.fate { kind } else { nil }
             })
         #expect(
-            Set(CommandListRefusal.Kind.allCases).subtracting(refusals) == [.tooOften, .expired, .replayed])
+            Set(CommandListRefusal.Kind.allCases).subtracting(refusals) == [
+                .tooOften, .expired, .counterAhead, .replayed,
+            ])
     }
 
     @Test("the answers it is made of would be obeyed, were it not for what is wrong with them")

@@ -165,11 +165,15 @@ class DeletionTests(CommandTest):
         held = threading.Event()
         self.addCleanup(held.set)
 
-        def answer(envelope):
-            if any("result" in result for result in envelope.results):
-                held.wait()
+        take = server.take
 
-        server.answer = answer
+        def slowly(body: bytes) -> tuple:
+            planned = take(body)
+            if any("result" in result for result in server.envelopes[-1].results):
+                held.wait()
+            return planned
+
+        server.take = slowly  # type: ignore[method-assign]
         identity = server.command("locate")
         daemon.ask_for_sync()
         wait_for(lambda: len(server.envelopes) >= 1, "the batch")

@@ -338,6 +338,7 @@ class OwnTracksTests(HeartbeatTest):
         sync = daemon.wait_status(lambda status: status["sync"]["state"] != "uploading", "its end")["sync"]
         # It has not failed for want of an answer.
         self.assertNotIn("last_error", sync)
+        self.assertEqual(len(server.seen), rows + 1, "none is made in its place")
 
 
 if __name__ == "__main__":

@@ -139,6 +139,32 @@ struct CommandRunnerTests {
         #expect(left == CommandCounts(results: 1) && !runner.takeResults())
     }
 
+    @Test("a position that was deleted meanwhile is not written down")
+    func erased() throws {
+        let start = hub.clock.time(now: .current()).advanced(bySeconds: -60)
+        func located(_ seconds: Double) -> CommandOutcome {
+            CommandOutcome(result: "{}", positionAt: start.advanced(bySeconds: seconds))
+        }
+        try hear(command("a"), command("b"), command("c"), command("d"))
+        for (seconds, cutoff) in [(10.0, 10.0), (11, 10), (12, nil), (13, 5)] {
+            runner.erased(upTo: cutoff.map { start.advanced(bySeconds: $0) }, now: .current())
+            runner.ended(try #require(asked().first), located(seconds), now: now)
+        }
+        let results = try hub.store.queuedResults(for: .main, limit: 9).map(\.outcome)
+        #expect(results.map(\.result) == [nil, "{}", nil, "{}"])
+        #expect(results.map { $0.positionAt == nil } == [true, false, true, false])
+        // Also one that waits for the disk.
+        try hear(command("e"))
+        let last = try #require(asked().first)
+        try workshop.breakStorage()
+        runner.ended(last, located(14), now: now)
+        runner.erased(upTo: start.advanced(bySeconds: 14), now: now)
+        try workshop.mendStorage()
+        runner.obstacleGone()
+        runner.proceed(now: now)
+        #expect(try hub.store.queuedResults(for: .main, limit: 9).last?.outcome.result == nil)
+    }
+
     @Test("what has to be tried again later is")
     func later() throws {
         try hear(command("a"))

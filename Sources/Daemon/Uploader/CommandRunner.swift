@@ -19,6 +19,8 @@ final class CommandRunner {
     private var current: CommandRecord?
     /// Carried out, or refused, but not written down yet.
     private var unwritten: (command: CommandRecord, outcome: CommandOutcome, wasBegun: Bool)?
+    /// Positions up to then have been deleted since what is with the main thread was begun; nil: none.
+    private var erased: Timestamp?
     /// Rows were answered with commands: their results are worth an attempt once all have been run. Those of commands that
     /// came with the answer to results wait for another occasion, so that no server keeps this going.
     private var wantsResults = false
@@ -117,9 +119,19 @@ final class CommandRunner {
     func ended(_ command: CommandRecord, _ outcome: CommandOutcome?, now: BootInstant) {
         guard command == current else { return }
         current = nil
-        guard let outcome else { return retryAt = now.advanced(bySeconds: Self.pause) }
+        defer { erased = nil }
+        guard var outcome else { return retryAt = now.advanced(bySeconds: Self.pause) }
+        if let erased { outcome.forgetPosition(upTo: erased) }
         unwritten = (command, outcome, wasBegun: true)
         proceed(now: now)
+    }
+
+    /// The user has deleted the positions up to then, or all that there are: no result may bring one back that is written
+    /// down only after that.
+    func erased(upTo cutoff: Timestamp?, now: BootInstant) {
+        let cutoff = cutoff ?? hub.clock.time(now: now)
+        unwritten?.outcome.forgetPosition(upTo: cutoff)
+        if current != nil { erased = max(erased ?? cutoff, cutoff) }
     }
 
     private func writeResult(now: BootInstant) throws(StorageError) {

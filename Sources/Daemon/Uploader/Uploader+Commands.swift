@@ -37,6 +37,7 @@ extension Uploader {
         case .abort(let batches):
             if let current = report.snapshot.inFlightBatch, batches.contains(current) { drain.abort() }
         case .erased(let cutoff):
+            commands.erased(upTo: cutoff, now: now)
             if lane?.holds(upTo: cutoff) == true || postscripts.holds(upTo: cutoff) { drain.abort() }
         case .rebatch(let token): hub.complete(token, rebatch().map { .rebatched($0) })
         case .seed(let pair, let settings, let token):

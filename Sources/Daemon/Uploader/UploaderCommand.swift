@@ -15,7 +15,8 @@ enum UploaderCommand: Sendable {
     /// The user has deleted rows of these batches: a request in progress with one of them is cancelled. Always
     /// accepted.
     case abort([UUIDv7])
-    /// The user has deleted all locations up to then, or all: one that goes out from memory is withdrawn. Always accepted.
+    /// The user has deleted all locations up to then, or all: one that goes out from memory, in a heartbeat or in a result,
+    /// is withdrawn. Always accepted.
     case erased(upTo: Timestamp?)
     /// An administrator supplies new tokens, which belong to the host of these settings. Refused when the mailbox is
     /// full.

@@ -133,6 +133,11 @@ package struct CommandOutcome: Equatable, Sendable {
         self.result = result
         self.positionAt = positionAt
     }
+
+    /// What it found out is forgotten if that is where the vehicle was then or before.
+    package mutating func forgetPosition(upTo cutoff: Timestamp) {
+        if let positionAt, positionAt <= cutoff { (result, self.positionAt) = (nil, nil) }
+    }
 }
 
 /// What is left to do for the commands of one destination.

@@ -51,7 +51,7 @@ extension Uploader {
         case .timeKnown: commands.obstacleGone()
         // It is enough to be awake.
         case .routesChanged: break
-        case .commandEnded(let command, let outcome): commands.ended(command, outcome, now: now)
+        case .commandEnded(let command, let end): commands.ended(command, end, now: now)
         case .end: hasEnded = true
         }
     }

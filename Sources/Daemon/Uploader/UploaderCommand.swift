@@ -28,9 +28,8 @@ enum UploaderCommand: Sendable {
     case timeKnown
     /// Another route may be in use, or be called metered. Always accepted.
     case routesChanged
-    /// A server's command has been carried out, or refused: its result can be written. nil: it is to be tried again later.
-    /// Always accepted; there is one at a time.
-    case commandEnded(CommandRecord, CommandOutcome?)
+    /// What has become of a server's command. Always accepted; there is one at a time.
+    case commandEnded(CommandRecord, CommandEnd)
     /// Always accepted; `Board.isStopping` says the same.
     case end
 
@@ -56,6 +55,16 @@ enum UploaderCommand: Sendable {
         case .timeKnown, .sync, .rebatch, .erased, .seed, .commandEnded, .end: return false
         }
     }
+}
+
+/// What has become of a server's command, where it was carried out.
+enum CommandEnd: Equatable, Sendable {
+    /// It has been carried out, or refused: its result can be written.
+    case outcome(CommandOutcome)
+    /// It takes an upload, after which there is an outcome. The next one need not wait for it.
+    case errand
+    /// It is to be tried again.
+    case later
 }
 
 extension DrainTrigger {

@@ -57,10 +57,14 @@ extension Store {
     }
 
     /// The oldest command of this destination that has yet to be run.
+    ///
+    /// - Parameter errand: one that is left out, because it is under way.
     @available(*, noasync, message: "blocks on the disk")
-    package func nextCommand(of destination: DestinationName) throws(StorageError) -> CommandRecord? {
+    package func nextCommand(
+        of destination: DestinationName, besides errand: CommandRecord? = nil
+    ) throws(StorageError) -> CommandRecord? {
         try perform("read command") { (writer) throws(SQLiteError) in
-            try writer.tables.commands.next(of: destination)
+            try writer.tables.commands.next(of: destination, besides: errand)
         }
     }
 

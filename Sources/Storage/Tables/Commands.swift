@@ -103,9 +103,15 @@ struct Commands {
         return times
     }
 
-    /// The one that is to be run next.
-    func next(of destination: DestinationName) throws(SQLiteError) -> CommandRecord? {
-        try all("destination = ? AND done_at IS NULL", [.text(destination.text)], limit: 1).first
+    /// The one that is to be run next, but for one that is under way.
+    func next(
+        of destination: DestinationName, besides errand: CommandRecord?
+    ) throws(SQLiteError) -> CommandRecord? {
+        // By more than its number, which another database gives anew.
+        try all(
+            "destination = ? AND done_at IS NULL", [.text(destination.text)], limit: errand == nil ? 1 : 2
+        )
+        .first { $0.id != errand?.id || $0.digest != errand?.digest }
     }
 
     /// The oldest results that have yet to be sent.

@@ -52,7 +52,7 @@ struct CommandRunnerTests {
         #expect(first.id == "a" && !runner.isIdle)
         runner.proceed(now: now)
         #expect(asked().isEmpty, "it is asked for once")
-        runner.ended(first, CommandOutcome(), now: now)
+        runner.ended(first, .outcome(CommandOutcome()), now: now)
         #expect(left == CommandCounts(waiting: 1, results: 2))
         let messages = hub.main.takeAll()
         #expect(messages.count == 2)
@@ -62,7 +62,7 @@ struct CommandRunnerTests {
             return
         }
         #expect(done.id == "a" && done.doneAt != nil && second.id == "c")
-        runner.ended(second, CommandOutcome(error: "no"), now: now)
+        runner.ended(second, .outcome(CommandOutcome(error: "no")), now: now)
         #expect(left == CommandCounts(results: 3) && runner.isIdle)
         #expect(try hub.store.queuedResults(for: .main, limit: 9).map(\.outcome.error) == [nil, "no", "no"])
     }
@@ -71,9 +71,9 @@ struct CommandRunnerTests {
     func stranger() throws {
         try hear(command("a"))
         let first = try #require(asked().first)
-        runner.ended(first, CommandOutcome(), now: now)
+        runner.ended(first, .outcome(CommandOutcome()), now: now)
         _ = hub.main.takeAll()
-        runner.ended(first, CommandOutcome(error: "again"), now: now)
+        runner.ended(first, .outcome(CommandOutcome(error: "again")), now: now)
         #expect(try hub.store.queuedResults(for: .main, limit: 9).map(\.outcome.error) == [nil])
     }
 
@@ -82,7 +82,7 @@ struct CommandRunnerTests {
         try hear(command("a"), command("b"))
         let first = try #require(asked().first)
         runner.configure(isEnabled: false)
-        runner.ended(first, CommandOutcome(), now: now)
+        runner.ended(first, .outcome(CommandOutcome()), now: now)
         #expect(left == CommandCounts(waiting: 1, results: 1))
         #expect(asked().isEmpty && !runner.takeResults() && !runner.hasWork && runner.due == nil)
         runner.configure(isEnabled: true)
@@ -95,12 +95,12 @@ struct CommandRunnerTests {
         try hear(command("a"), command("b"))
         let first = try #require(asked().first)
         try workshop.breakStorage()
-        runner.ended(first, CommandOutcome(), now: now)
+        runner.ended(first, .outcome(CommandOutcome()), now: now)
         #expect(asked().isEmpty && !runner.isIdle && runner.due == now.advanced(bySeconds: 10))
         try workshop.mendStorage()
         runner.proceed(now: now.advanced(bySeconds: 5))
         #expect(asked().isEmpty)
-        runner.storageRecovered()
+        runner.obstacleGone()
         runner.proceed(now: now.advanced(bySeconds: 5))
         #expect(asked().map(\.id) == ["b"])
         #expect(left == CommandCounts(waiting: 1, results: 1))
@@ -130,19 +130,83 @@ struct CommandRunnerTests {
     func results() throws {
         try hear(command("a"))
         #expect(!runner.takeResults(), "it is under way")
-        runner.ended(try #require(asked().first), CommandOutcome(), now: now)
+        runner.ended(try #require(asked().first), .outcome(CommandOutcome()), now: now)
         #expect(runner.takeResults())
         #expect(!runner.takeResults(), "once is enough")
         _ = try hub.store.journal(nil, sent: try hub.store.queuedResults(for: .main, limit: 9))
         try hear(command("b"), isAnswerToRows: false)
-        runner.ended(try #require(asked().first), CommandOutcome(), now: now)
+        runner.ended(try #require(asked().first), .outcome(CommandOutcome()), now: now)
         #expect(left == CommandCounts(results: 1) && !runner.takeResults())
+    }
+
+    @Test("a position that was deleted meanwhile is not written down")
+    func erased() throws {
+        let start = hub.clock.time(now: .current()).advanced(bySeconds: -60)
+        func located(_ seconds: Double) -> CommandOutcome {
+            CommandOutcome(result: "{}", positionAt: start.advanced(bySeconds: seconds))
+        }
+        try hear(command("a"), command("b"), command("c"), command("d"))
+        for (seconds, cutoff) in [(10.0, 10.0), (11, 10), (12, nil), (13, 5)] {
+            runner.erased(upTo: cutoff.map { start.advanced(bySeconds: $0) }, now: .current())
+            runner.ended(try #require(asked().first), .outcome(located(seconds)), now: now)
+        }
+        let results = try hub.store.queuedResults(for: .main, limit: 9).map(\.outcome)
+        #expect(results.map(\.result) == [nil, "{}", nil, "{}"])
+        #expect(results.map { $0.positionAt == nil } == [true, false, true, false])
+        // Also one that waits for the disk.
+        try hear(command("e"))
+        let last = try #require(asked().first)
+        try workshop.breakStorage()
+        runner.ended(last, .outcome(located(14)), now: now)
+        runner.erased(upTo: start.advanced(bySeconds: 14), now: now)
+        try workshop.mendStorage()
+        runner.obstacleGone()
+        runner.proceed(now: now)
+        #expect(try hub.store.queuedResults(for: .main, limit: 9).last?.outcome.result == nil)
+    }
+
+    @Test("those behind an errand do not wait for it, and its end has a result of its own")
+    func errand() throws {
+        try hear(command("log"), command("b"))
+        runner.ended(try #require(asked().first), .errand, now: now)
+        let second = try #require(asked().first)
+        #expect(second.id == "b" && left == CommandCounts(waiting: 2))
+        runner.ended(second, .outcome(CommandOutcome()), now: now)
+        #expect(left == CommandCounts(waiting: 1, results: 1) && runner.isIdle)
+        #expect(runner.takeResults(), "the result of the other is worth an attempt")
+        #expect(hub.main.takeAll().count == 1, "it is not asked for again")
+        runner.errandEnded("log", CommandOutcome(error: "failed"), now: now)
+        #expect(left == CommandCounts(results: 2) && runner.takeResults())
+        #expect(try hub.store.queuedResults(for: .main, limit: 9).map(\.outcome.error) == ["failed", nil])
+        runner.errandEnded("log", CommandOutcome(), now: now)
+        #expect(left == CommandCounts(results: 2), "it ends once")
+    }
+
+    @Test("an errand may be over before anybody says that it is one")
+    func quickErrand() throws {
+        try hear(command("log"), command("b"))
+        let first = try #require(asked().first)
+        runner.errandEnded("log", CommandOutcome(), now: now)
+        #expect(left == CommandCounts(waiting: 1, results: 1))
+        runner.ended(first, .errand, now: now)
+        #expect(asked().map(\.id) == ["b"])
+    }
+
+    @Test("after a restart it is begun anew")
+    func errandAnew() throws {
+        try hear(command("log"))
+        let first = try #require(asked().first)
+        runner.ended(first, .errand, now: now)
+        let next = CommandRunner(port: hub.uploaders.main, hub: hub)
+        next.configure(isEnabled: true)
+        next.proceed(now: now)
+        #expect(asked() == [first])
     }
 
     @Test("what has to be tried again later is")
     func later() throws {
         try hear(command("a"))
-        runner.ended(try #require(asked().first), nil, now: now)
+        runner.ended(try #require(asked().first), .later, now: now)
         runner.proceed(now: now)
         #expect(asked().isEmpty && left == CommandCounts(waiting: 1))
         runner.proceed(now: now.advanced(bySeconds: 10))

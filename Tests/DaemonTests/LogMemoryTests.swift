@@ -68,18 +68,22 @@ struct LogMemoryTests {
         #expect(settings.keepsLog)
     }
 
-    @Test("it is asked for once an hour, and again while it has yet to be sent")
+    @Test("it is asked for once an hour, and again by the same command while it has yet to be sent")
     func errand() {
         let errand = LogErrand()
-        #expect(!errand.isWanted)
-        #expect(errand.want(now: instant(0)) && errand.want(now: instant(1)) && errand.isWanted)
-        errand.done()
-        #expect(!errand.isWanted)
-        #expect(!errand.want(now: instant(3599)) && !errand.isWanted)
-        #expect(errand.want(now: instant(3600)) && errand.isWanted)
-        // Three attempts have to do.
-        #expect(errand.begin() && errand.begin() && errand.begin() && !errand.begin())
-        #expect(!errand.isWanted && !errand.begin())
-        #expect(errand.want(now: instant(7200)) && errand.begin())
+        #expect(errand.due == nil)
+        #expect(errand.want(for: "a", now: instant(0)) && errand.want(for: "a", now: instant(1)))
+        #expect(!errand.want(for: "b", now: instant(2)) && errand.due == instant(0))
+        #expect(errand.done() == "a" && errand.done() == nil && errand.due == nil)
+        #expect(!errand.want(for: "a", now: instant(3599)) && errand.due == nil)
+        #expect(errand.want(for: "a", now: instant(3600)) && errand.due == instant(0))
+        // Three attempts have to do, a minute apart, or as long as the server says.
+        #expect(errand.begin() && errand.postpone(by: nil, now: instant(3600)))
+        #expect(errand.due == instant(3660))
+        #expect(errand.begin() && errand.postpone(by: 100, now: instant(3700)))
+        #expect(errand.due == instant(3800))
+        #expect(errand.begin() && !errand.postpone(by: nil, now: instant(3800)) && !errand.begin())
+        #expect(errand.done() == "a")
+        #expect(errand.want(for: "b", now: instant(7200)) && errand.due == instant(0) && errand.begin())
     }
 }

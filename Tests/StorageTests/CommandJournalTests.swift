@@ -115,6 +115,51 @@ struct CommandJournalTests {
         #expect(try store.journal(list([command(1), command(1)])) == journaling(repeated: 2))
     }
 
+    @Test("refusals of one id take one row, and what a list adds is known before")
+    func rowsAdded() throws {
+        var random = SeededGenerator(seed: 17)
+        for _ in 0..<60 {
+            let commands = (0..<Int.random(in: 1...6, using: &random)).map { _ in
+                command(
+                    Int.random(in: 1...9, using: &random), content: Int.random(in: 0...3, using: &random),
+                    refusal: Bool.random(using: &random) ? "not_allowed" : nil)
+            }
+            let before = try records()
+            let known = try store.knownCommands(among: commands, of: .main)
+            let journaled = try store.journal(list(commands))
+            #expect(try records().count == before.count + known.added)
+            #expect(known.added == journaled.new + journaled.refused)
+            #expect(known.ids == Set(commands.map(\.id)).intersection(before.map(\.id)))
+        }
+        let reused = try records().filter { $0.outcome.error == CommandRecord.reused }
+        #expect(reused.count == 9 && Set(reused.map(\.id)).count == 9)
+    }
+
+    @Test("a list of which nothing was begun does not count as the latest")
+    func countersNotBegun() throws {
+        for (number, counter) in [(1, 10), (2, 99), (3, 98), (4, 97)] {
+            var one = command(number)
+            (one.name, one.counter) = (number == 3 ? "stop" : "start", Int64(counter))
+            _ = try store.journal(list([one]))
+        }
+        try run()
+        #expect(try store.highestCommandCounter() == 99)
+        let next = try #require(try store.nextCommand(of: .main))
+        try store.finish(next, with: CommandOutcome(error: "counter_ahead"), at: time(5), wasBegun: false)
+        #expect(try store.highestCommandCounter() == 98)
+        #expect(try store.supersedeCommands(named: "stop", at: time(6)).map(\.id) == ["c-3"])
+        #expect(try store.highestCommandCounter() == 97)
+        #expect(try store.refuseCommands(besides: nil, error: "not_allowed", at: time(7)) == 1)
+        #expect(try store.highestCommandCounter() == 10)
+    }
+
+    @Test("the latest rows are known by when they came")
+    func arrivals() throws {
+        for second in 1...5 { _ = try store.journal(list([command(second)], at: Double(second))) }
+        let found = try store.arrivalsOfCommands(of: .main, limit: 3)
+        #expect(found == [time(5), time(4), time(3)])
+    }
+
     @Test("what is refused is written down with its reason, unless its id is known")
     func refusals() throws {
         let expected = journaling(new: 1, refused: 1)

@@ -27,7 +27,7 @@ final class ServerCommands {
         // What a person has decided is for the reader to say, when it comes to it.
         switch CommandJudge.judge(command, by: sync, while: nil, at: hub.clock.trusted(now: now)) {
         case .refuse(let error): end(record, CommandOutcome(error: error.text))
-        case .wait: hub.uploaders[record.destination]?.deliver(.commandEnded(record, nil))
+        case .wait: hub.uploaders[record.destination]?.deliver(.commandEnded(record, .later))
         case .run(.sync): drainOnceMore(record)
         case .run(.uploadLog(let url)): uploadLog(record, to: url, now: now)
         case .run(.start), .run(.stop), .run(.setConfig), .run(.unsetConfig), .run(.addGeofences),
@@ -48,8 +48,9 @@ final class ServerCommands {
     }
 
     private func uploadLog(_ record: CommandRecord, to url: String?, now: BootInstant) {
-        switch hub.uploaders[record.destination]?.askForLog(at: url, now: now) {
-        case .success?: end(record, CommandOutcome())
+        let uploader = hub.uploaders[record.destination]
+        switch uploader?.askForLog(at: url, for: record.id, now: now) {
+        case .success?: uploader?.deliver(.commandEnded(record, .errand))
         case .failure(let failure)?:
             end(record, CommandOutcome(error: CommandError(.tooSoon, failure.reason).text))
         case nil: return
@@ -57,17 +58,23 @@ final class ServerCommands {
     }
 
     private func end(_ record: CommandRecord, _ outcome: CommandOutcome) {
-        let what = "\(record.name) \(record.id) of the server of \(record.destination)"
+        record.log(outcome)
+        hub.uploaders[record.destination]?.deliver(.commandEnded(record, .outcome(outcome)))
+    }
+}
+
+extension CommandRecord {
+    /// A line that says what has become of it.
+    func log(_ outcome: CommandOutcome) {
+        let what = "\(name) \(id) of the server of \(destination)"
         let fields: [(Log.Field, String)] = [
-            (.destination, record.destination.text), (.batch, record.batch.description),
-            (.command, record.id),
+            (.destination, destination.text), (.batch, batch.description), (.command, id),
         ]
         if let error = outcome.error {
             Log.warning(.serverCommand, "\(what) not done: \(error)", fields)
         } else {
             Log.notice(.serverCommand, "\(what) done", fields)
         }
-        hub.uploaders[record.destination]?.deliver(.commandEnded(record, outcome))
     }
 }
 

@@ -124,6 +124,8 @@ extension Reader {
             recorder.forgetLatest()
             pipeline.forgetPositions()
         }
+        // The snapshot first: what is made anew in place of what is withdrawn looks at it.
+        publish(now: now)
         withdraw(upTo: everything)
     }
 

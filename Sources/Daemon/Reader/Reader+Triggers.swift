@@ -54,13 +54,11 @@ extension Reader {
         return pending >= sync.syncThreshold
     }
 
-    /// The user has deleted locations: none of them may go out from memory.
+    /// The user has deleted locations: none of them may go out from memory, to whichever destination.
     ///
     /// - Parameter cutoff: what is deleted; nil: everything.
     func withdraw(upTo cutoff: Timestamp?) {
         if recorder.newest == nil { hub.board.publish(newest: nil) }
-        for (port, sync) in uploadersThatListen where sync.isLatestOnly {
-            port.deliver(.erased(upTo: cutoff))
-        }
+        hub.post(toUploaders: .erased(upTo: cutoff))
     }
 }

@@ -29,8 +29,8 @@ final class TimeKeeper {
     /// Sets the clock by a settled fix.
     func setClock(by fix: Fix, now: BootInstant) {
         guard hub.clock.observe(fix.time, now: now) else { return }
-        // A token may have expired by the clock that there is now.
-        for port in hub.uploaders.all { port.commands.wakeup.signal() }
+        // A token may have expired by the clock that there is now, and commands wait for it.
+        hub.post(toUploaders: .timeKnown)
     }
 
     // MARK: Ages

@@ -43,6 +43,9 @@ struct Attempts {
         trigger(.change, now: now)
     }
 
+    /// When what is due at `time` by itself may go; nil: never.
+    func admits(_ time: BootInstant) -> BootInstant? { occasions.admits(time) }
+
     // MARK: Heartbeats
 
     /// When a heartbeat is the reason for one; nil: never.

@@ -36,9 +36,7 @@ final class CommandListener {
     func hear(_ reply: Upload.Reply, to batch: UUIDv7, _ sync: Settings.Sync?) {
         (heard, list) = (nil, nil)
         guard let sync, sync.commands != nil, case .http(let answer) = reply else { return }
-        // What it knows of counters comes with the first that has one; reading needs none.
-        let intake = intake ?? CommandIntake(installID: installID, lastCounter: nil)
-        switch intake.hear(answer, to: batch, from: port.name, sync) {
+        switch CommandIntake.hear(answer, to: batch, from: port.name, sync, installID: installID) {
         case .nothing: return
         case .commands(let commands): heard = (commands, batch)
         case .refused(let refusal): refused(refusal, batch)
@@ -48,19 +46,28 @@ final class CommandListener {
     /// What is to be written down with the acknowledgement; nil: nothing. The same again, until `written`.
     func take(now: BootInstant) throws(StorageError) -> CommandList? {
         guard let (heard, batch) = heard else { return list }
-        let known = try hub.store.knownCommands(among: heard.commands.map(\.id), of: port.name)
-        if intake == nil {
-            intake = CommandIntake(installID: installID, lastCounter: try lastCounter())
-        }
+        let commands = heard.commands.map { NewCommand($0) }
+        let known = try hub.store.knownCommands(among: commands, of: port.name)
+        var counter: Int64?
+        if heard.warrant != nil, known.added > 0 { counter = try lastCounter() }
+        if intake == nil { intake = try restoredIntake(now: now) }
         self.heard = nil
-        if let refusal = intake?.admit(heard, known: known, at: hub.clock.trusted(now: now), now: now) {
+        let refusal = intake?.admit(
+            heard, adding: known.added, after: counter, at: hub.clock.trusted(now: now), now: now)
+        if let refusal {
             refused(refusal, batch)
             return nil
         }
-        let commands = heard.commands.map { NewCommand($0) }
-        refusable = commands.filter { $0.refusal != nil && !known.contains($0.id) }
+        refusable = commands.filter { $0.refusal != nil && !known.ids.contains($0.id) }
         list = CommandList(from: port.name, answering: batch, at: hub.clock.time(now: now), commands)
         return list
+    }
+
+    /// The hour goes on over a restart.
+    private func restoredIntake(now: BootInstant) throws(StorageError) -> CommandIntake {
+        let limit = CommandIntake.hourlyLimit
+        let arrivals = try hub.store.arrivalsOfCommands(of: port.name, limit: limit)
+        return CommandIntake(arrivals: arrivals, at: hub.clock.time(now: now), now: now)
     }
 
     /// It has been.

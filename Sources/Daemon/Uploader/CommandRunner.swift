@@ -17,8 +17,13 @@ final class CommandRunner {
     private(set) var isEnabled = false
     /// With the main thread, which has it carried out.
     private var current: CommandRecord?
-    /// Carried out, but not written down yet.
-    private var unwritten: (command: CommandRecord, outcome: CommandOutcome)?
+    /// It takes an upload, which others need not wait for. Not written down before that has succeeded, or is given up: a
+    /// crash before begins it anew.
+    private var errand: CommandRecord?
+    /// Carried out, or refused, but not written down yet.
+    private var unwritten: [(command: CommandRecord, outcome: CommandOutcome, wasBegun: Bool)] = []
+    /// Positions up to then have been deleted since what is with the main thread was begun; nil: none.
+    private var erased: Timestamp?
     /// Rows were answered with commands: their results are worth an attempt once all have been run. Those of commands that
     /// came with the answer to results wait for another occasion, so that no server keeps this going.
     private var wantsResults = false
@@ -35,13 +40,23 @@ final class CommandRunner {
     /// When there is something to do again; nil: when something happens.
     var due: BootInstant? { isEnabled ? retryAt : nil }
 
-    /// Nothing is under way.
-    var isIdle: Bool { current == nil && unwritten == nil }
+    /// Nothing is under way that others wait for.
+    var isIdle: Bool { current == nil && unwritten.isEmpty }
+
+    private var counts: CommandCounts { hub.store.counts().commands[port.name] ?? CommandCounts() }
+
+    /// Others than an errand have yet to be run.
+    private var isWaiting: Bool { counts.waiting > (errand == nil ? 0 : 1) }
 
     /// - Parameter isEnabled: the settings let the server ask for something.
     func configure(isEnabled: Bool) {
         self.isEnabled = isEnabled
         retryAt = nil
+        // It is refused with all that waits.
+        if !isEnabled, errand != nil {
+            port.log.done()
+            errand = nil
+        }
     }
 
     /// Something is to be run, or a result to be sent.
@@ -54,26 +69,24 @@ final class CommandRunner {
 
     /// Whether an attempt is to be made for the results.
     func takeResults() -> Bool {
-        guard wantsResults, isEnabled, isIdle else { return false }
-        let left = hub.store.counts().commands[port.name] ?? CommandCounts()
-        guard left.waiting == 0 else { return false }
+        guard wantsResults, isEnabled, isIdle, !isWaiting else { return false }
         wantsResults = false
-        return left.results > 0
+        return counts.results > 0
     }
 
-    /// The disk works again.
-    func storageRecovered() {
+    /// The disk works again, or the time is known.
+    func obstacleGone() {
         retryAt = nil
     }
 
     /// Goes on with what is to be done. Costs nothing while the server may not ask for anything.
     func proceed(now: BootInstant) {
-        guard isEnabled || unwritten != nil, retryAt.map({ $0 <= now }) ?? true else { return }
+        guard isEnabled || !unwritten.isEmpty, retryAt.map({ $0 <= now }) ?? true else { return }
         retryAt = nil
         do {
-            try writeResult(now: now)
-            guard isEnabled, isIdle, hub.store.counts().commands[port.name]?.waiting ?? 0 > 0,
-                let next = try hub.store.nextCommand(of: port.name)
+            try writeResults(now: now)
+            guard isEnabled, isIdle, isWaiting,
+                let next = try hub.store.nextCommand(of: port.name, besides: errand)
             else { return }
             try begin(next, now: now)
         } catch {
@@ -89,9 +102,11 @@ final class CommandRunner {
                 retryAt = now.advanced(bySeconds: Self.pause)
                 return
             }
-            if time >= expiry {
-                unwritten = (next, CommandOutcome(error: CommandError(.expired).text))
-                try writeResult(now: now)
+            let isAhead = next.counter.map { ServerCommand.Warrant.isAhead($0, of: time) } ?? false
+            if time >= expiry || isAhead {
+                let error = CommandError(time >= expiry ? .expired : .counterAhead)
+                unwritten.append((next, CommandOutcome(error: error.text), wasBegun: false))
+                try writeResults(now: now)
                 return port.commands.wakeup.signal()
             }
         }
@@ -109,22 +124,48 @@ final class CommandRunner {
         hub.post(.runCommand(next))
     }
 
-    /// It has been carried out, or refused.
-    ///
-    /// - Parameter outcome: nil: it is to be tried again later.
-    func ended(_ command: CommandRecord, _ outcome: CommandOutcome?, now: BootInstant) {
+    /// It has been carried out, or refused, or is to be waited for.
+    func ended(_ command: CommandRecord, _ end: CommandEnd, now: BootInstant) {
         guard command == current else { return }
         current = nil
-        guard let outcome else { return retryAt = now.advanced(bySeconds: Self.pause) }
-        unwritten = (command, outcome)
+        defer { erased = nil }
+        switch end {
+        case .later: return retryAt = now.advanced(bySeconds: Self.pause)
+        case .errand: errand = command
+        case .outcome(var outcome):
+            if let erased { outcome.forgetPosition(upTo: erased) }
+            unwritten.append((command, outcome, wasBegun: true))
+        }
         proceed(now: now)
     }
 
-    private func writeResult(now: BootInstant) throws(StorageError) {
-        guard let (command, outcome) = unwritten else { return }
+    /// The upload that a command has asked for is over.
+    ///
+    /// - Parameter id: of the command. The main thread may not have said yet that it is one.
+    func errandEnded(_ id: String, _ outcome: CommandOutcome, now: BootInstant) {
+        guard let command = [errand, current].compactMap(\.self).first(where: { $0.id == id }) else { return }
+        if errand == command { errand = nil } else { current = nil }
+        command.log(outcome)
+        unwritten.append((command, outcome, wasBegun: true))
+        // It comes once an hour at most: no server keeps this going.
+        wantsResults = true
+        proceed(now: now)
+    }
+
+    /// The user has deleted the positions up to then, or all that there are: no result may bring one back that is written
+    /// down only after that.
+    func erased(upTo cutoff: Timestamp?, now: BootInstant) {
+        let cutoff = cutoff ?? hub.clock.time(now: now)
+        for index in unwritten.indices { unwritten[index].outcome.forgetPosition(upTo: cutoff) }
+        if current != nil { erased = max(erased ?? cutoff, cutoff) }
+    }
+
+    private func writeResults(now: BootInstant) throws(StorageError) {
         let time = hub.clock.time(now: now)
-        try hub.store.finish(command, with: outcome, at: time)
-        unwritten = nil
-        hub.post(.commandDone(command.done(with: outcome, at: time)))
+        while let (command, outcome, wasBegun) = unwritten.first {
+            try hub.store.finish(command, with: outcome, at: time, wasBegun: wasBegun)
+            unwritten.removeFirst()
+            hub.post(.commandDone(command.done(with: outcome, at: time)))
+        }
     }
 }

@@ -31,6 +31,9 @@ final class Postscripts {
     private(set) var current: Current?
     /// The answer to it.
     private var answer: Upload.Reply?
+    /// The log may be tried in this drain, once: what comes after it does not wait for it.
+    private var mayTryLog = false
+    private var isForced = false
     /// Stands for a session while there has been none.
     private var session: UUIDv7?
 
@@ -48,7 +51,8 @@ final class Postscripts {
     /// Something is to be sent besides rows. Whatever an attempt is made for, it carries a heartbeat that is due: one without
     /// would end as if the server had nothing left to take.
     func isDue(_ attempts: Attempts, now: BootInstant) -> Bool {
-        if port.log.isWanted || attempts.heartbeat.isDue(now: now) { return true }
+        if let due = port.log.due, isForced || attempts.isForced || due <= now { return true }
+        if attempts.heartbeat.isDue(now: now) { return true }
         return results.isWaiting() && attempts.heartbeat.pause(now: now) == nil
     }
 
@@ -58,6 +62,14 @@ final class Postscripts {
     func holds(upTo cutoff: Timestamp?) -> Bool {
         guard let time = current?.time else { return false }
         return cutoff.map { time <= $0 } ?? true
+    }
+
+    /// A drain begins.
+    ///
+    /// - Parameter isForced: the user asks for it, so nothing is put off.
+    func begin(isForced: Bool) {
+        mayTryLog = true
+        self.isForced = isForced
     }
 
     /// It has been answered.
@@ -159,14 +171,38 @@ final class Postscripts {
     // MARK: The log
 
     private func log(_ sync: Settings.Sync) throws(StorageError) -> Current? {
-        guard port.log.begin(), sync.mqtt == nil, let lines = Log.kept() else {
-            port.log.done()
+        guard mayTryLog, let due = port.log.due, isForced || due <= .current() else { return nil }
+        (mayTryLog, isForced) = (false, false)
+        guard sync.mqtt == nil, let lines = Log.kept() else {
+            endLog(CommandError(.notAllowed, "no log is kept for it any more"))
+            return nil
+        }
+        guard port.log.begin() else {
+            endLog(CommandError(.failed, "the log did not get through"))
             return nil
         }
         let uptime = Int(BootInstant.current().seconds(since: hub.startedAt))
         let head = "beekond \(Release.version), installation \(maker.installID), up \(uptime) s\n"
         let (id, request) = try maker.encode(log: Array(head.utf8) + lines, at: port.log.path)
         return Current(kind: .log, id: id, request: request)
+    }
+
+    /// - Parameter error: why it was not sent; nil: it was.
+    private func endLog(_ error: CommandError?) {
+        guard let command = port.log.done() else { return }
+        results.logEnded(command, CommandOutcome(error: error?.text))
+    }
+
+    private func settleLog(_ judgement: Judgement) {
+        let isAccepted = judgement.verdict == .accepted
+        report.logSent(judgement.status, isAccepted: isAccepted, at: port.log.path)
+        if case .transient(let retryAfter) = judgement.verdict,
+            port.log.postpone(by: retryAfter, now: .current())
+        {
+            return
+        }
+        endLog(
+            isAccepted ? nil : CommandError(.failed, "the server answers \(judgement.status) to the log"))
     }
 
     // MARK: Answers
@@ -178,9 +214,7 @@ final class Postscripts {
         let now = BootInstant.current()
         let time = hub.clock.time(now: now)
         switch (current.kind, judgement.verdict) {
-        case (.log, let verdict):
-            port.log.done()
-            report.logSent(judgement.status, isAccepted: verdict == .accepted, at: port.log.path)
+        case (.log, _): settleLog(judgement)
         case (.envelope, .accepted):
             if let answer { try results.accepted(current.id, answer, sync) }
             report.heartbeatAccepted(current.id, bytes: current.request.body.count, at: time)
@@ -204,6 +238,8 @@ struct ResultOutlet {
     var take: () throws(StorageError) -> (texts: [String], position: Timestamp?) = {
         () throws(StorageError) in ([], nil)
     }
+    /// The log that a command has asked for has been sent, or is given up.
+    var logEnded: (_ command: String, CommandOutcome) -> Void = { _, _ in }
     /// The server has those that were taken last, and this is what it has answered to the envelope of this id.
     /// With the settings by now.
     var accepted: (UUIDv7, Upload.Reply, Settings.Sync?) throws(StorageError) -> Void = {

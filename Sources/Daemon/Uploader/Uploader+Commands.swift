@@ -37,19 +37,21 @@ extension Uploader {
         case .abort(let batches):
             if let current = report.snapshot.inFlightBatch, batches.contains(current) { drain.abort() }
         case .erased(let cutoff):
+            commands.erased(upTo: cutoff, now: now)
             if lane?.holds(upTo: cutoff) == true || postscripts.holds(upTo: cutoff) { drain.abort() }
         case .rebatch(let token): hub.complete(token, rebatch().map { .rebatched($0) })
         case .seed(let pair, let settings, let token):
             configure(settings, now: now)
             hub.complete(token, seed(pair, now: now).map { .done })
         case .storageRecovered:
-            commands.storageRecovered()
+            commands.obstacleGone()
             if report.snapshot.storageError != nil {
                 attempts.trigger(.change, now: now)
             }
+        case .timeKnown: commands.obstacleGone()
         // It is enough to be awake.
         case .routesChanged: break
-        case .commandEnded(let command, let outcome): commands.ended(command, outcome, now: now)
+        case .commandEnded(let command, let end): commands.ended(command, end, now: now)
         case .end: hasEnded = true
         }
     }

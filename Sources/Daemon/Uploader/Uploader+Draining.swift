@@ -11,6 +11,7 @@ extension Uploader {
     func upload() {
         let isForced = attempts.isForced
         let askers = attempts.begin(now: .current())
+        postscripts.begin(isForced: isForced)
         let before = report.snapshot.uploaded
         report.drainBegan()
         // While storage fails nobody knows what is pending.

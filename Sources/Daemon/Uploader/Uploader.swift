@@ -95,9 +95,11 @@ final class Uploader {
         return attempts.due
     }
 
-    /// The same, or when a heartbeat is due.
+    /// The same, or when a heartbeat is due, or the log.
     var due: BootInstant? {
-        sync == nil ? nil : [uploadDue, attempts.heartbeatDue].compactMap(\.self).min()
+        guard sync != nil else { return nil }
+        let logDue = port.log.due.flatMap { attempts.admits($0) }
+        return [uploadDue, attempts.heartbeatDue, logDue].compactMap(\.self).min()
     }
 
     var isStopping: Bool { hasEnded || hub.board.isStopping.load(ordering: .relaxed) }
@@ -182,6 +184,7 @@ extension ResultOutlet {
             take: { () throws(StorageError) in
                 commands.isEnabled ? try listener.takeResults() : ([], nil)
             },
+            logEnded: { commands.errandEnded($0, $1, now: .current()) },
             accepted: { (id, reply, sync) throws(StorageError) in
                 guard commands.isEnabled else { return }
                 let journaling = try listener.acceptedResults(reply, to: id, sync)

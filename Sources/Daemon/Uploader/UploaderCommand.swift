@@ -15,7 +15,8 @@ enum UploaderCommand: Sendable {
     /// The user has deleted rows of these batches: a request in progress with one of them is cancelled. Always
     /// accepted.
     case abort([UUIDv7])
-    /// The user has deleted all locations up to then, or all: one that goes out from memory is withdrawn. Always accepted.
+    /// The user has deleted all locations up to then, or all: one that goes out from memory, in a heartbeat or in a result,
+    /// is withdrawn. Always accepted.
     case erased(upTo: Timestamp?)
     /// An administrator supplies new tokens, which belong to the host of these settings. Refused when the mailbox is
     /// full.
@@ -23,11 +24,12 @@ enum UploaderCommand: Sendable {
     /// The reader could store again, so writes that failed in the uploader need not wait for its back-off. Always
     /// accepted.
     case storageRecovered
+    /// A fix has told the time, for the first time: what waited for it is due. Always accepted; comes once.
+    case timeKnown
     /// Another route may be in use, or be called metered. Always accepted.
     case routesChanged
-    /// A server's command has been carried out, or refused: its result can be written. nil: it is to be tried again later.
-    /// Always accepted; there is one at a time.
-    case commandEnded(CommandRecord, CommandOutcome?)
+    /// What has become of a server's command. Always accepted; there is one at a time.
+    case commandEnded(CommandRecord, CommandEnd)
     /// Always accepted; `Board.isStopping` says the same.
     case end
 
@@ -50,9 +52,19 @@ enum UploaderCommand: Sendable {
             return waiting.contains { if case .storageRecovered = $0 { true } else { false } }
         case .routesChanged:
             return waiting.contains { if case .routesChanged = $0 { true } else { false } }
-        case .sync, .rebatch, .erased, .seed, .commandEnded, .end: return false
+        case .timeKnown, .sync, .rebatch, .erased, .seed, .commandEnded, .end: return false
         }
     }
+}
+
+/// What has become of a server's command, where it was carried out.
+enum CommandEnd: Equatable, Sendable {
+    /// It has been carried out, or refused: its result can be written.
+    case outcome(CommandOutcome)
+    /// It takes an upload, after which there is an outcome. The next one need not wait for it.
+    case errand
+    /// It is to be tried again.
+    case later
 }
 
 extension DrainTrigger {

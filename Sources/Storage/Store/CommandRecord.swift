@@ -52,6 +52,16 @@ package struct CommandList: Equatable, Sendable {
     }
 }
 
+/// What the journal knows of a list of commands that has not been written down.
+package struct KnownCommands: Equatable, Sendable {
+    /// Those ids that are in it, with whatever content.
+    package var ids: Set<String> = []
+    /// Rows that the list would add to it: commands to be run, and refusals.
+    package var added = 0
+
+    package init() {}
+}
+
 /// What has become of a list of commands.
 package struct Journaling: Equatable, Sendable {
     /// To be run.
@@ -122,6 +132,11 @@ package struct CommandOutcome: Equatable, Sendable {
         self.error = error
         self.result = result
         self.positionAt = positionAt
+    }
+
+    /// What it found out is forgotten if that is where the vehicle was then or before.
+    package mutating func forgetPosition(upTo cutoff: Timestamp) {
+        if let positionAt, positionAt <= cutoff { (result, self.positionAt) = (nil, nil) }
     }
 }
 

@@ -34,31 +34,49 @@ extension Store {
         }
     }
 
-    /// Those of these ids that are in the journal.
+    /// What the journal knows of these commands.
     @available(*, noasync, message: "blocks on the disk")
     package func knownCommands(
-        among ids: [String], of destination: DestinationName
-    ) throws(StorageError) -> Set<String> {
+        among commands: [NewCommand], of destination: DestinationName
+    ) throws(StorageError) -> KnownCommands {
         try perform("read commands") { (writer) throws(SQLiteError) in
-            try writer.tables.commands.known(among: ids, of: destination)
+            try writer.tables.commands.known(among: commands, of: destination)
+        }
+    }
+
+    /// When the latest rows of the journal were added, newest first.
+    ///
+    /// - Parameter limit: that many at most.
+    @available(*, noasync, message: "blocks on the disk")
+    package func arrivalsOfCommands(
+        of destination: DestinationName, limit: Int
+    ) throws(StorageError) -> [Timestamp] {
+        try perform("read commands") { (writer) throws(SQLiteError) in
+            try writer.tables.commands.arrivals(of: destination, limit: limit)
         }
     }
 
     /// The oldest command of this destination that has yet to be run.
+    ///
+    /// - Parameter errand: one that is left out, because it is under way.
     @available(*, noasync, message: "blocks on the disk")
-    package func nextCommand(of destination: DestinationName) throws(StorageError) -> CommandRecord? {
+    package func nextCommand(
+        of destination: DestinationName, besides errand: CommandRecord? = nil
+    ) throws(StorageError) -> CommandRecord? {
         try perform("read command") { (writer) throws(SQLiteError) in
-            try writer.tables.commands.next(of: destination)
+            try writer.tables.commands.next(of: destination, besides: errand)
         }
     }
 
     /// The command has been run, or refused. Called after its effect is durable.
+    ///
+    /// - Parameter wasBegun: false: nothing was tried, because its time was over or had not come.
     @available(*, noasync, message: "blocks on the disk")
     package func finish(
-        _ command: CommandRecord, with outcome: CommandOutcome, at time: Timestamp
+        _ command: CommandRecord, with outcome: CommandOutcome, at time: Timestamp, wasBegun: Bool = true
     ) throws(StorageError) {
         try performAtAnyCost("write result") { (writer) throws(SQLiteError) in
-            try writer.finish(command, with: outcome, at: time)
+            try writer.finish(command, with: outcome, at: time, wasBegun: wasBegun)
         }
     }
 

@@ -1,8 +1,8 @@
 internal import Base
 internal import SQLite
 
-/// The journal of the commands of servers. An id with other content than before has a row of its own, which says that it
-/// was refused. Without commands nothing is prepared or written.
+/// The journal of the commands of servers. An id that came with other content than before has one more row, which says that
+/// this was refused, however often it comes. Without commands nothing is prepared or written.
 struct Commands {
     private let db: Connection
 
@@ -36,19 +36,82 @@ struct Commands {
         return counts
     }
 
-    func known(among ids: [String], of destination: DestinationName) throws(SQLiteError) -> Set<String> {
-        let row = try db.prepare("SELECT 1 FROM commands WHERE destination = ? AND id = ?")
-        var known: Set<String> = []
-        for id in ids {
-            try row.bind([.text(destination.text), .text(id)])
-            if try row.step() { known.insert(id) }
+    /// What the journal has under the id of a command.
+    private enum Standing {
+        case unknown
+        /// The same command. Its result may have been sent.
+        case same(Row)
+        /// Another, and that has been said of the id already, or not.
+        case other(refusal: Row?)
+    }
+
+    private struct Row {
+        var seq: Int64
+        var isSent: Bool
+    }
+
+    private func standing(
+        of command: NewCommand, _ destination: DestinationName
+    ) throws(SQLiteError) -> Standing {
+        let rows = try db.prepare(
+            """
+            SELECT digest = ?, seq, done_at IS NOT NULL AND is_sent, error IS '\(CommandRecord.reused)' FROM commands \
+            WHERE destination = ? AND id = ?
+            """)
+        try rows.bind([.blob(command.digest), .text(destination.text), .text(command.id)])
+        var (isKnown, refusal): (Bool, Row?) = (false, nil)
+        while try rows.step() {
+            isKnown = true
+            let row = Row(seq: rows.integer(1), isSent: rows.integer(2) != 0)
+            if rows.integer(0) != 0 { return .same(row) }
+            if rows.integer(3) != 0 { refusal = row }
+        }
+        return isKnown ? .other(refusal: refusal) : .unknown
+    }
+
+    func known(
+        among commands: [NewCommand], of destination: DestinationName
+    ) throws(SQLiteError) -> KnownCommands {
+        var known = KnownCommands()
+        // What those before it in the list leave under an id: the first of them, and whether another was refused.
+        var (first, reused): ([String: [UInt8]], Set<String>) = ([:], [])
+        for command in commands {
+            switch try standing(of: command, destination) {
+            case .unknown:
+                guard let digest = first[command.id] else {
+                    first[command.id] = command.digest
+                    known.added += 1
+                    continue
+                }
+                if digest != command.digest, reused.insert(command.id).inserted { known.added += 1 }
+            case .same, .other(refusal: .some): known.ids.insert(command.id)
+            case .other(refusal: nil):
+                known.ids.insert(command.id)
+                if reused.insert(command.id).inserted { known.added += 1 }
+            }
         }
         return known
     }
 
-    /// The one that is to be run next.
-    func next(of destination: DestinationName) throws(SQLiteError) -> CommandRecord? {
-        try all("destination = ? AND done_at IS NULL", [.text(destination.text)], limit: 1).first
+    /// When those came that were written down last, newest first.
+    func arrivals(of destination: DestinationName, limit: Int) throws(SQLiteError) -> [Timestamp] {
+        let rows = try db.prepare(
+            "SELECT received_at FROM commands WHERE destination = ? ORDER BY seq DESC LIMIT ?")
+        try rows.bind([.text(destination.text), .integer(Int64(limit))])
+        var times: [Timestamp] = []
+        while try rows.step() { times.append(Timestamp(milliseconds: rows.integer(0))) }
+        return times
+    }
+
+    /// The one that is to be run next, but for one that is under way.
+    func next(
+        of destination: DestinationName, besides errand: CommandRecord?
+    ) throws(SQLiteError) -> CommandRecord? {
+        // By more than its number, which another database gives anew.
+        try all(
+            "destination = ? AND done_at IS NULL", [.text(destination.text)], limit: errand == nil ? 1 : 2
+        )
+        .first { $0.id != errand?.id || $0.digest != errand?.digest }
     }
 
     /// The oldest results that have yet to be sent.
@@ -71,7 +134,7 @@ struct Commands {
         return (records, last, count < limit)
     }
 
-    /// The highest number of a signed list.
+    /// The highest number of a signed list that may still be run, or was. Of one that was begun the small file knows it, too.
     func highestCounter() throws(SQLiteError) -> Int64? {
         try db.value("SELECT MAX(counter) FROM commands").flatMap { Int64($0) }
     }
@@ -123,22 +186,17 @@ struct Commands {
     private func write(
         _ command: NewCommand, of list: CommandList, _ journaling: inout Journaling
     ) throws(SQLiteError) {
-        let known = try db.prepare(
-            "SELECT digest = ?, seq, \(Self.isQueued) OR done_at IS NULL FROM commands WHERE destination = ? AND id = ?"
-        )
-        try known.bind([.blob(command.digest), .text(list.destination.text), .text(command.id)])
-        var (isKnown, found): (Bool, (seq: Int64, isUnsent: Bool)?) = (false, nil)
-        while try known.step() {
-            isKnown = true
-            if known.integer(0) != 0 { found = (known.integer(1), known.integer(2) != 0) }
-        }
-        if let found {
+        let standing = try standing(of: command, list.destination)
+        var refusal = command.refusal
+        switch standing {
+        case .unknown: break
+        case .other(refusal: nil): refusal = CommandRecord.reused
+        case .same(let row), .other(refusal: .some(let row)):
             journaling.repeated += 1
             // The server asks again, so it has not understood that it has the result.
-            if !found.isUnsent { try db.execute("UPDATE commands SET is_sent = 0 WHERE seq = \(found.seq)") }
+            if row.isSent { try db.execute("UPDATE commands SET is_sent = 0 WHERE seq = \(row.seq)") }
             return
         }
-        let refusal = isKnown ? CommandRecord.reused : command.refusal
         if refusal == nil { journaling.new += 1 } else { journaling.refused += 1 }
         try db.prepare(
             """
@@ -164,18 +222,21 @@ struct Commands {
     }
 
     /// It has been run, perhaps while it was superseded. By more than its number, which another database gives anew.
+    ///
+    /// - Parameter wasBegun: false: it is over without having been run. Then its list no longer counts as the latest.
     func finish(
-        _ command: CommandRecord, with outcome: CommandOutcome, at time: Timestamp
+        _ command: CommandRecord, with outcome: CommandOutcome, at time: Timestamp, wasBegun: Bool
     ) throws(SQLiteError) {
         try db.prepare(
             """
-            UPDATE commands SET text = NULL, done_at = ?, error = ?, result = ?, position_at = ?, is_sent = 0 \
-            WHERE destination = ? AND id = ? AND digest = ? AND (done_at IS NULL OR error = '\(CommandRecord.superseded)')
+            UPDATE commands SET text = NULL, done_at = ?, error = ?, result = ?, position_at = ?, is_sent = 0, \
+            counter = CASE WHEN ? THEN counter END WHERE destination = ? AND id = ? AND digest = ? AND (done_at IS NULL OR error = '\(CommandRecord.superseded)')
             """
         ).run(
             .integer(time.milliseconds), outcome.error.map { .text($0) } ?? .null,
             outcome.result.map { .text($0) } ?? .null, .optional(outcome.positionAt?.milliseconds),
-            .text(command.destination.text), .text(command.id), .blob(command.digest))
+            .integer(wasBegun ? 1 : 0), .text(command.destination.text), .text(command.id),
+            .blob(command.digest))
     }
 
     /// The server has these results.
@@ -194,7 +255,10 @@ struct Commands {
         besides destination: DestinationName?, error: String, at time: Timestamp
     ) throws(SQLiteError) {
         try db.prepare(
-            "UPDATE commands SET text = NULL, done_at = ?, error = ? WHERE done_at IS NULL AND destination IS NOT ?"
+            """
+            UPDATE commands SET text = NULL, done_at = ?, error = ?, counter = NULL \
+            WHERE done_at IS NULL AND destination IS NOT ?
+            """
         ).run(
             .integer(time.milliseconds), .text(error), destination.map { .text($0.text) } ?? .null)
     }
@@ -206,7 +270,7 @@ struct Commands {
         let doomed = try all(
             "done_at IS NULL AND name = ?", [.text(name)], limit: CommandRecord.limit)
         let outcome = CommandOutcome(error: CommandRecord.superseded)
-        for command in doomed { try finish(command, with: outcome, at: time) }
+        for command in doomed { try finish(command, with: outcome, at: time, wasBegun: false) }
         return doomed.map { $0.done(with: outcome, at: time) }
     }
 

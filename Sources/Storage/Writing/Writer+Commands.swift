@@ -29,9 +29,9 @@ extension Writer {
 
     /// After its effect: what came of it.
     mutating func finish(
-        _ command: CommandRecord, with outcome: CommandOutcome, at time: Timestamp
+        _ command: CommandRecord, with outcome: CommandOutcome, at time: Timestamp, wasBegun: Bool
     ) throws(SQLiteError) {
-        try tables.commands.finish(command, with: outcome, at: time)
+        try tables.commands.finish(command, with: outcome, at: time, wasBegun: wasBegun)
         try countCommands()
     }
 

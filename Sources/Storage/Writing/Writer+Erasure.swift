@@ -14,6 +14,8 @@ extension Writer {
 
     /// Records that everything at or before `cutoff`, or everything that is there now, is to be deleted.
     ///
+    /// The results of commands lose their positions at once: they may go out before the rows are gone.
+    ///
     /// What an earlier deletion has left is done first, within its own bounds: "everything up to then", merged with a
     /// later and smaller request, would delete all that has come since.
     func beginDeletion(before cutoff: Timestamp?) throws(SQLiteError) -> Deletion {
@@ -25,7 +27,10 @@ extension Writer {
                 operation: "delete", code: .busy,
                 message: "too many earlier deletions were not completed; restart beekond to complete them")
         }
-        try db.transaction { () throws(SQLiteError) in try tables.counters.set(deletions: bounds) }
+        try securely { () throws(SQLiteError) in
+            try tables.counters.set(deletions: bounds)
+            try tables.commands.removePositions(upTo: cutoff)
+        }
         return Deletion(bounds)
     }
 

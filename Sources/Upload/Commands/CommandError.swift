@@ -26,6 +26,8 @@ package struct CommandError: Error, Equatable, Sendable {
         case superseded
         /// It was signed, and its time was over before it could run.
         case expired
+        /// It was signed, and said to have been issued more than a day from when it could run.
+        case counterAhead = "counter_ahead"
         /// Asked for again too soon.
         case tooSoon = "too_soon"
         /// No position came in time, or gpsd or its receiver is missing.

@@ -28,6 +28,9 @@ package enum CommandJudge {
             if let warrant = command.warrant {
                 guard let time else { return .wait }
                 if time >= warrant.expiresAt { return .refuse(CommandError(.expired)) }
+                if ServerCommand.Warrant.isAhead(warrant.counter, of: time) {
+                    return .refuse(CommandError(.counterAhead))
+                }
             }
             if let error = error(request, rules, sync.url) ?? error(request, while: wish) {
                 return .refuse(error)

@@ -22,6 +22,8 @@ package struct CommandListRefusal: Error, Equatable, Sendable {
         case otherVehicle = "other_vehicle"
         /// Its time is over.
         case expired
+        /// It says to have been issued more than a day from now.
+        case counterAhead = "counter_ahead"
         /// A list with a higher counter has come before.
         case replayed
     }

@@ -115,10 +115,7 @@ enum GuideCommand: String, CaseIterable {
                     if case .array(let pair) = corner { .array(pair.reversed()) } else { corner }
                 })
         }
-        if members["notifyOnDwell"] == .bool(false) {
-            members["notifyOnDwell"] = nil
-            members["loiteringDelay"] = nil
-        }
+        try translateStay(in: &members, index)
         // The guide notifies of nothing that is not asked for.
         for name in ["notify_on_entry", "notify_on_exit"] where members[name] == nil {
             members[name] = .bool(false)
@@ -128,5 +125,23 @@ enum GuideCommand: String, CaseIterable {
         let fence = try arguments.geofence()
         try arguments.finish()
         return fence
+    }
+
+    /// A stay as the guide has it: asked for by one member, and how long, in milliseconds, by another.
+    private func translateStay(in members: inout [String: JSON], _ index: Int) throws(CommandError) {
+        if members["dwell_seconds"] != nil {
+            throw CommandError(
+                .invalidGeofence, "geofence \(index + 1): member dwell_seconds is not known")
+        }
+        guard case .bool(let notifies)? = members["notifyOnDwell"] else { return }
+        members["notifyOnDwell"] = nil
+        let delay = members.removeValue(forKey: "loiteringDelay")?.double ?? 0
+        guard notifies else { return }
+        guard delay > 0 else {
+            throw CommandError(
+                .invalidGeofence,
+                "geofence \(index + 1): with notifyOnDwell, loiteringDelay must be more than 0 milliseconds")
+        }
+        members["dwell_seconds"] = .number("\(delay / 1000)")
     }
 }

@@ -167,6 +167,7 @@ extension Arguments {
         let circle = (try number("latitude"), try number("longitude"), try number("radius_meters"))
         let entry = try flag("notify_on_entry") ?? true
         let exit = try flag("notify_on_exit") ?? true
+        let dwell = try number("dwell_seconds")
         // What a vehicle says of its fences beside their shape.
         _ = try flag("inside")
         let refuse = { (reason: String) in
@@ -178,12 +179,13 @@ extension Arguments {
         if polygon != nil, ring == nil { throw refuse("polygon must be a list of [longitude, latitude]") }
         do throws(Geofence.Invalid) {
             if let ring {
-                return try Geofence(id: id, ring: ring, notifiesOnEntry: entry, notifiesOnExit: exit)
+                return try Geofence(
+                    id: id, ring: ring, notifiesOnEntry: entry, notifiesOnExit: exit, dwell: dwell)
             }
             if case (let latitude?, let longitude?, let radius?) = circle {
                 return try Geofence(
                     id: id, latitude: latitude, longitude: longitude, radius: radius, notifiesOnEntry: entry,
-                    notifiesOnExit: exit)
+                    notifiesOnExit: exit, dwell: dwell)
             }
         } catch { throw refuse(error.reason) }
         throw refuse("give latitude, longitude and radius_meters, or a polygon")
@@ -197,6 +199,7 @@ extension Geofence {
             "id": .string(id), "notify_on_entry": .bool(notifiesOnEntry),
             "notify_on_exit": .bool(notifiesOnExit),
         ]
+        if let dwell { members["dwell_seconds"] = .number("\(dwell)") }
         if let polygon {
             members["polygon"] = .array(
                 polygon.corners.map { .array([.number("\($0.longitude)"), .number("\($0.latitude)")]) })

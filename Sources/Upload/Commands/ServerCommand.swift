@@ -40,6 +40,17 @@ package struct ServerCommand: Equatable, Sendable {
         package let counter: Int64
         /// By a trusted clock it runs before this moment, or never.
         package let expiresAt: Timestamp
+
+        /// Milliseconds by which the server's clock may be ahead. A counter far ahead, as one in microseconds, would make
+        /// all later lists look like repeated ones.
+        private static let lead: Int64 = 86_400_000
+
+        /// Whether it says to have been issued in the future.
+        ///
+        /// - Parameter time: by a trusted clock.
+        package static func isAhead(_ counter: Int64, of time: Timestamp) -> Bool {
+            counter > time.milliseconds + lead
+        }
     }
 
     /// 1…128 printable ASCII characters, chosen by the server, or its batch and its place in the list.

@@ -20,7 +20,10 @@ package struct Occasions: Sendable {
     /// How many attempts have followed a transient failure.
     package var retries: Int { schedule.retries }
     /// When a heartbeat is the reason for one; nil: never.
-    package var heartbeatDue: BootInstant? { heartbeat.due.flatMap { schedule.admits($0) } }
+    package var heartbeatDue: BootInstant? { heartbeat.due.flatMap { admits($0) } }
+
+    /// When what is due at `time` by itself may go; nil: never.
+    package func admits(_ time: BootInstant) -> BootInstant? { schedule.admits(time) }
 
     /// Something happened that may make one due.
     package mutating func trigger(

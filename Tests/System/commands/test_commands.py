@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import unittest
 from pathlib import Path
 
@@ -138,6 +139,14 @@ class EndToEndTests(CommandTest):
         daemon.call("DeleteLocations")
         self.assertNotIn("result", self.listed(daemon)[identity])
 
+    def test_a_fence_of_the_server_asks_for_a_stay(self):
+        server = self.server()
+        _, daemon = self.vehicle(server)
+        identity = server.command("add_geofences", geofences=[{**FENCE, "dwell_seconds": 900}])
+        self.drain(daemon)
+        self.assertTrue(server.wait_result(identity)["ok"], server.results)
+        self.assertEqual([fence["dwell_seconds"] for fence in daemon.call("ListGeofences")["geofences"]], [900])
+
     def test_sync_is_one_more_drain(self):
         server = self.server()
         fake, daemon = self.vehicle(server)
@@ -146,6 +155,39 @@ class EndToEndTests(CommandTest):
         self.assertTrue(server.wait_result(identity)["ok"])
         self.assertEqual(daemon.status()["sync"]["pending"], 0)
         self.assertTrue(fake.watchers)
+
+
+class DeletionTests(CommandTest):
+    def test_a_result_that_is_under_way_is_cancelled(self):
+        """It has a position. The next request says what became of the command, and nothing of the place."""
+        server = self.server()
+        fake, daemon = self.vehicle(server, timeout_seconds=600)
+        held = threading.Event()
+        self.addCleanup(held.set)
+
+        take = server.take
+
+        def slowly(body: bytes) -> tuple:
+            planned = take(body)
+            if any("result" in result for result in server.envelopes[-1].results):
+                held.wait()
+            return planned
+
+        server.take = slowly  # type: ignore[method-assign]
+        identity = server.command("locate")
+        daemon.ask_for_sync()
+        wait_for(lambda: len(server.envelopes) >= 1, "the batch")
+
+        def under_way():
+            fake.drive(1)
+            return any(envelope.results for envelope in server.envelopes)
+
+        wait_for(under_way, "the result is under way")
+        daemon.call("DeleteLocations")
+        daemon.sync_until(lambda answer: len(server.results[identity]) >= 2, "the result without the position")
+        held.set()
+        self.assertNotIn("result", server.results[identity][1])
+        self.assertTrue(server.results[identity][1]["ok"])
 
 
 class JournalTests(CommandTest):

@@ -227,6 +227,66 @@ class TableTests(HostileTest):
         self.assertEqual(self.effects(daemon), before)
 
 
+class LimitTests(HostileTest):
+    def asking(self, lists: list, **sections) -> tuple:
+        """A vehicle whose server answers each batch with the next of these lists."""
+        server = self.server()
+        fake, daemon = self.vehicle(server, **{"sync.commands": {"max": 64}}, **sections)
+        server.ask = lambda envelope: lists.pop(0) if envelope.has_rows and lists else []
+        return server, fake, daemon
+
+    def ask(self, fake, daemon, lists: list):
+        """Until all of them have been given."""
+        stored = daemon.status()["gate"]["admitted"]
+        fake.drive(len(lists))
+        daemon.wait_status(lambda status: status["gate"]["admitted"] >= stored + len(lists), "the fixes")
+        daemon.sync_until(lambda reply: not lists, "all lists")
+
+    def rows(self, daemon) -> int:
+        return daemon.query("SELECT COUNT(*) FROM commands")[0][0]
+
+    def test_refusals_of_one_id_take_one_row(self):
+        """However often its content changes: else the journal forgets what has been done."""
+        honest = {"id": "honest", "command": "set_config", "arguments": {"settings": {"tracking.interval_seconds": 0}}}
+        lists = [[honest, {"id": "k", "command": "erase"}]] + [[{"id": "k", "command": "erase", "arguments": {"n": 64 * number + each}} for each in range(64)]
+                              for number in range(17)]
+        server, fake, daemon = self.asking(lists)
+        self.ask(fake, daemon, lists)
+        self.assertEqual(self.rows(daemon), 3, "the honest one, the first of its id, and the refusal of the others")
+        # What was done is still known as done, and each of the others was told why it is not.
+        lists = [[honest]]
+        server.ask = lambda envelope: lists.pop(0) if envelope.has_rows and lists else []
+        self.ask(fake, daemon, lists)
+        wait_for(lambda: len(server.results.get("honest", [])) >= 2, "its result once more")
+        self.assertEqual([result["ok"] for result in server.results["honest"]], [True] * len(server.results["honest"]))
+        wait_for(lambda: any(result["error"] == "id_reused" for result in server.results.get("k", [])), "the refusal")
+
+    def test_other_contents_of_known_ids_count(self):
+        """What takes a row counts for the hour, whether or not its id is known."""
+        lists = [[{"id": f"a-{index}", "command": name} for index in range(30)] for name in ("erase", "wipe")]
+        lists.append([{"id": "new", "command": "erase"}])
+        _, fake, daemon = self.asking(lists)
+        self.ask(fake, daemon, lists)
+        daemon.wait_status(lambda status: status["sync"].get("refused_commands") == 1, "the refusal")
+        self.assertIn("too_often", daemon.text())
+        self.assertEqual(self.rows(daemon), 60)
+
+    def test_a_restart_does_not_begin_the_hour_anew(self):
+        lists = [[{"id": f"a-{index}", "command": "erase"} for index in range(50)]]
+        server, fake, daemon = self.asking(lists)
+        self.ask(fake, daemon, lists)
+        daemon.kill()
+        daemon.start()
+        fake.settle()
+        more = [[{"id": f"b-{index}", "command": "erase"} for index in range(11)],
+                [{"id": f"c-{index}", "command": "erase"} for index in range(10)], [{"id": "d", "command": "erase"}]]
+        server.ask = lambda envelope: more.pop(0) if envelope.has_rows and more else []
+        self.ask(fake, daemon, more)
+        # 50 and 11 are too many; 50 and 10 are not; one more is.
+        daemon.wait_status(lambda status: status["sync"].get("refused_commands") == 2, "the refusals")
+        self.assertEqual(self.rows(daemon), 60)
+
+
 class WayTests(HostileTest):
     def test_a_token_answer_and_a_live_lane_are_not_listened_to(self):
         server, lane = self.server(), self.server()

@@ -3,6 +3,7 @@ in time, and takes the next command from its answer.
 
 The daemon's clocks are moved, so that hours pass at once.
 """
+import json
 import re
 import sys
 import unittest
@@ -13,9 +14,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support.clocks import ClockTest, no_shim
 from support.command_server import CommandServer
 from support.control_client import Refusal
+from support.post_server import PostServer
 from support.waiting import wait_for
 
-HOUR = 3600
+HOUR, DAY = 3600, 86_400
 OWN = {"sync.interval_seconds": [60, HOUR], "sync.batch_size": [1, 100], "sync.sync_threshold": [0, 100_000_000]}
 # What has no range in words: lists, texts and tables, by hand.
 SPECIAL = {
@@ -105,6 +107,94 @@ class ExtremesTests(ClockTest):
                     self.assertEqual(daemon.status()["degraded"], [])
                     tried += 1
         print(f"\n  {tried} extremes of {len(settings)} settings, {len(server.without_rows)} heartbeats")
+
+
+class Template(PostServer):
+    """Takes what it is sent, and answers with commands once."""
+
+    def __init__(self):
+        self.taken: list = []
+        self.commands: list = []
+        super().__init__()
+
+    def take(self, query, body):
+        self.taken.append(json.loads(body))
+        commands, self.commands = self.commands, []
+        return 200, json.dumps({"commands": commands}).encode()
+
+
+@unittest.skipIf(no_shim(), no_shim())
+class WithoutHeartbeatTests(ClockTest):
+    """The format template has none whose answer could take a setting back."""
+
+    def vehicle(self) -> tuple:
+        server = Template()
+        self.addCleanup(server.stop)
+        gps = self.fake()
+        daemon, clocks = self.clocked(
+            gps.port, sync={"url": server.url, "format": "template", "interval_seconds": HOUR},
+            tracking={"distance_meters": 0}, **{"sync.commands": {
+                "enabled": True, "allow": ["set_config", "unset_config"],
+                "settings": ["tracking.interval_seconds", "tracking.stationary_after_seconds"]}})
+        daemon.start()
+        daemon.call("Start")
+        gps.settle()
+        daemon.wait_stored(1)
+        return server, gps, daemon, clocks
+
+    def let_pass(self, gps, clocks, seconds: int):
+        clocks.suspend(seconds)
+        gps.next_ms += seconds * 1000
+
+    def seen(self, gps, daemon):
+        """A fix, of which the daemon has decided."""
+        before = self.decided(daemon)
+        gps.drive(1)
+        daemon.wait_status(lambda status: self.decided(daemon, status) > before, "the fix")
+
+    @staticmethod
+    def decided(daemon, status=None) -> int:
+        gate = (status or daemon.status())["gate"]
+        return gate["admitted"] + gate["too_soon"] + gate["too_near"] + gate["paused"]
+
+    def test_a_location_a_day_whatever_the_server_sets(self):
+        server, gps, daemon, clocks = self.vehicle()
+        server.commands = [{"id": "c", "command": "set_config", "arguments": {"settings": {
+            "tracking.interval_seconds": 31_536_000, "tracking.stationary_after_seconds": 31_536_000}}}]
+        daemon.sync()
+        wait_for(lambda: daemon.setting("tracking.interval_seconds") == 31_536_000, "it is set")
+        for day in range(3):
+            stored = daemon.status()["gate"]["admitted"]
+            self.let_pass(gps, clocks, DAY - 10)
+            self.seen(gps, daemon)
+            self.assertEqual(daemon.status()["gate"]["admitted"], stored)
+            self.let_pass(gps, clocks, 20)
+            self.seen(gps, daemon)
+            self.assertEqual(daemon.status()["gate"]["admitted"], stored + 1)
+            self.assertEqual(daemon.status()["last_location"]["trigger"], "check_in")
+            if day == 1:
+                # Counted from the last one that was admitted, also after a restart.
+                daemon.kill()
+                daemon.start()
+                gps.settle()
+        daemon.sync_until(lambda answer: answer["pending"] == 0, "all is sent")
+        # Taken back, nothing of the server's is in force: what the files say is the operator's own affair.
+        self.let_pass(gps, clocks, DAY)
+        self.seen(gps, daemon)
+        server.commands = [{"id": "d", "command": "unset_config", "arguments": {
+            "keys": ["tracking.interval_seconds", "tracking.stationary_after_seconds"]}}]
+        daemon.sync_until(lambda answer: daemon.setting("tracking.interval_seconds") != 31_536_000, "it is taken back")
+        daemon.call("Configure", settings={"tracking.interval_seconds": 31_536_000})
+        stored = daemon.status()["gate"]["admitted"]
+        self.let_pass(gps, clocks, 2 * DAY)
+        self.seen(gps, daemon)
+        self.assertEqual(daemon.status()["gate"]["admitted"], stored)
+
+    def test_nobody_may_leave_uploads_to_the_user(self):
+        _, _, daemon, _ = self.vehicle()
+        with self.assertRaises(Refusal) as refused:
+            daemon.call("Configure", settings={"sync.mode": "manual"})
+        self.assertIn("no answer that could bring a command", refused.exception.parameters["reason"])
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ class UploadLogTests(SystemTest):
 
     def test_another_place_of_the_same_server(self):
         server, fake, daemon = self.vehicle(["upload_log"])
-        server.log_status = 500
+        server.log_status = 404
         origin = server.url.removesuffix("/locations")
         elsewhere = server.command("upload_log", url="http://127.0.0.1:1/logs")
         here = server.command("upload_log", url=origin + "/ingest/logs?device=1")
@@ -68,14 +68,77 @@ class UploadLogTests(SystemTest):
         wait_for(lambda: server.logs, "the log")
         self.assertEqual(server.logs[0][0], "/ingest/logs?device=1")
         self.assertFalse(server.wait_result(elsewhere)["ok"])
-        self.assertTrue(server.wait_result(here)["ok"])
+        # Refused for good it is not tried again.
+        result = server.wait_result(here)
+        self.assertEqual((result["ok"], result["error"].partition(":")[0]), (False, "failed"), result)
         # Whatever it was answered with, rows go on.
         fake.drive(3)
         daemon.wait_stored(4)
         self.assertEqual(daemon.sync()["outcome"], "drained")
         daemon.wait_status(lambda status: status["sync"]["state"] == "idle", "all is well")
         self.assertEqual(len(server.logs), 1)
-        self.assertIn("answers 500 to it at /ingest/logs", daemon.text())
+        self.assertIn("answers 404 to it at /ingest/logs", daemon.text())
+
+    def test_its_result_comes_when_it_is_there(self):
+        """Commands behind it do not wait for it. Given up after three tries, it has not been done."""
+        server, fake, daemon = self.vehicle(["upload_log", "stop"])
+        server.log_status = 503
+        log, stop = server.command("upload_log"), server.command("stop")
+        daemon.ask_for_sync()
+        wait_for(lambda: server.logs, "the first try")
+        self.assertTrue(server.wait_result(stop)["ok"])
+        self.assertEqual((daemon.status()["state"], self.state(daemon, log)), ("stopped", "received"))
+        daemon.sync_until(lambda reply: log in server.results, "its result")
+        result = server.results[log][0]
+        self.assertEqual((result["ok"], result["error"].partition(":")[0]), (False, "failed"), result)
+        self.assertEqual(len(server.logs), 3)
+        # Rows go on.
+        daemon.call("Start")
+        fake.wait_watched()
+        self.assertTrue(all(found["ok"] for found in server.results[stop]))
+
+    def test_a_second_try_that_arrives(self):
+        server, _, daemon = self.vehicle(["upload_log"])
+        server.log_status = 503
+        identity = server.command("upload_log")
+        daemon.ask_for_sync()
+        wait_for(lambda: server.logs, "the first try")
+        server.log_status = 200
+        daemon.sync_until(lambda reply: identity in server.results, "its result")
+        self.assertEqual((server.results[identity][0]["ok"], len(server.logs)), (True, 2))
+
+    def test_a_kill_before_it_is_there_repeats_it(self):
+        server, _, daemon = self.vehicle(["upload_log"])
+        server.log_status = 503
+        identity = server.command("upload_log")
+        daemon.ask_for_sync()
+        wait_for(lambda: server.logs, "the first try")
+        daemon.kill()
+        self.assertNotIn(identity, server.results)
+        server.log_status = 200
+        daemon.start()
+        daemon.sync_until(lambda reply: identity in server.results, "its result")
+        self.assertTrue(server.results[identity][0]["ok"])
+        self.assertEqual(len(server.logs), 2)
+
+    def test_taken_back_it_does_not_go(self):
+        """The server may not ask for it any more when it would."""
+        server, fake, daemon = self.vehicle(["upload_log"])
+        server.log_status = 503
+        identity = server.command("upload_log")
+        daemon.ask_for_sync()
+        wait_for(lambda: server.logs, "the first try")
+        daemon.configure(**{"sync.commands": {"enabled": False}})
+        daemon.call("Reload")
+        wait_for(lambda: self.state(daemon, identity) == "done", "its end")
+        fake.drive(3)
+        daemon.wait_stored(4)
+        self.assertEqual(daemon.sync()["outcome"], "drained")
+        self.assertEqual(len(server.logs), 1)
+
+    def state(self, daemon, identity: str) -> str | None:
+        listed = {command["id"]: command["state"] for command in daemon.call("GetCommands")["commands"]}
+        return listed.get(identity)
 
     def test_not_allowed_there_is_none(self):
         server, _, daemon = self.vehicle(["stop"])

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import sys
+import threading
 import unittest
 from pathlib import Path
 
@@ -277,10 +278,16 @@ class AnyServer(PostServer):
 
     def __init__(self):
         self.seen: list = []
+        # Whether answers wait.
+        self.holds = False
+        self.held = threading.Event()
         super().__init__()
 
     def take(self, query, body):
         self.seen.append(json.loads(body))
+        if self.holds:
+            self.held.wait()
+            return None
         return 200, b"[]"
 
 
@@ -313,6 +320,25 @@ class OwnTracksTests(HeartbeatTest):
         for name in ("lat", "lon", "tst", "_id", "topic"):
             self.assertEqual(ping[name], location[name])
         self.assertGreater(ping["created_at"], location["created_at"])
+
+    def test_a_deletion_cancels_the_one_under_way(self):
+        server = AnyServer()
+        self.addCleanup(server.stop)
+        self.addCleanup(server.held.set)
+        daemon, clocks = self.parked(server.url, format="owntracks", device_id="van1", timeout_seconds=600)
+        self.drive(daemon, 1)
+        daemon.call("Stop")
+        daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "the location is uploaded")
+        rows = len(server.seen)
+        server.holds = True
+        self.let_pass(daemon, clocks, HOUR)
+        wait_for(lambda: len(server.seen) > rows, "a heartbeat")
+        self.assertEqual(daemon.status()["sync"]["state"], "uploading")
+        daemon.call("DeleteLocations")
+        sync = daemon.wait_status(lambda status: status["sync"]["state"] != "uploading", "its end")["sync"]
+        # It has not failed for want of an answer.
+        self.assertNotIn("last_error", sync)
+        self.assertEqual(len(server.seen), rows + 1, "none is made in its place")
 
 
 if __name__ == "__main__":

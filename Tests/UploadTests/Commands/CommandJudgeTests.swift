@@ -92,6 +92,12 @@ struct CommandJudgeTests {
             judge(.stop, at: CommandSamples.time.advanced(bySeconds: -0.001), warrant: warrant) == .run(.stop)
         )
         #expect(error(judge(.stop, at: CommandSamples.time, warrant: warrant)) == "expired")
+        let ahead = ServerCommand.Warrant(
+            counter: CommandSamples.time.milliseconds + 86_400_000, expiresAt: CommandSamples.time)
+        let before = CommandSamples.time.advanced(bySeconds: -1)
+        #expect(error(judge(.stop, at: before, warrant: ahead)) == "counter_ahead")
+        #expect(error(judge(.stop, at: CommandSamples.time, warrant: ahead)) == "expired")
+        #expect(judge(.stop, at: nil, warrant: ahead) == .wait)
     }
 
     @Test("the log goes to no other place than data do")

@@ -69,6 +69,6 @@ struct CommandManualTests {
         }
         let text = try part("What a server sends").joined(separator: " ")
         #expect(text.contains("\(CommandReader.depthLimit) levels"))
-        #expect(text.contains("more than \(CommandIntake.hourlyLimit) new ones"))
+        #expect(text.contains("more than \(CommandIntake.hourlyLimit) within an hour"))
     }
 }

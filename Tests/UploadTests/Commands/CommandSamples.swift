@@ -53,8 +53,7 @@ enum CommandSamples {
     static func hear(
         _ body: String, _ sync: Settings.Sync = sync(), from destination: DestinationName = .main
     ) -> Hearing {
-        CommandIntake(installID: installID, lastCounter: nil).hear(
-            answer(body.utf8), to: batch, from: destination, sync)
+        CommandIntake.hear(answer(body.utf8), to: batch, from: destination, sync, installID: installID)
     }
 
     /// What must be heard.

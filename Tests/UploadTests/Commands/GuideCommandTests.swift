@@ -54,6 +54,23 @@ struct GuideCommandTests {
                 == .request(.addGeofences([circle, polygon])))
     }
 
+    @Test("a stay is asked for in milliseconds, as loiteringDelay")
+    func stays() throws {
+        let place = #""identifier":"Yard","radius":200,"latitude":45.5,"longitude":-73.6"#
+        let stay = try Geofence(
+            id: "Yard", latitude: 45.5, longitude: -73.6, radius: 200, notifiesOnEntry: false,
+            notifiesOnExit: false, dwell: 300)
+        #expect(
+            try content(#"["addGeofence",{\#(place),"notifyOnDwell":true,"loiteringDelay":300000}]"#)
+                == .request(.addGeofences([stay])))
+        let none = try Geofence(
+            id: "Yard", latitude: 45.5, longitude: -73.6, radius: 200, notifiesOnEntry: false,
+            notifiesOnExit: false)
+        #expect(
+            try content(#"["addGeofence",{\#(place),"notifyOnDwell":false,"loiteringDelay":300000}]"#)
+                == .request(.addGeofences([none])))
+    }
+
     @Test(
         "what has no counterpart is refused by name",
         arguments: [
@@ -99,6 +116,14 @@ struct GuideCommandTests {
             ),
             (
                 #"["addGeofence",{"identifier":"a","latitude":1,"longitude":2,"radius":9,"notifyOnDwell":true}]"#,
+                "invalid_geofence: geofence 1: with notifyOnDwell, loiteringDelay must be more than 0 milliseconds"
+            ),
+            (
+                #"["addGeofence",{"identifier":"a","latitude":1,"longitude":2,"radius":9,"dwell_seconds":5}]"#,
+                "invalid_geofence: geofence 1: member dwell_seconds is not known"
+            ),
+            (
+                #"["addGeofence",{"identifier":"a","latitude":1,"longitude":2,"radius":9,"notifyOnDwell":1}]"#,
                 "invalid_geofence: geofence 1: member notifyOnDwell is not known"
             ),
             (

@@ -8,13 +8,18 @@ import Testing
 @Suite("hostile answers")
 struct HostileAnswerTests {
     private func fate(_ hostile: HostileAnswer) -> HostileAnswer.Fate? {
-        var intake = CommandIntake(installID: CommandSamples.installID, lastCounter: nil)
         let now = BootInstant(nanoseconds: 0)
-        switch intake.hear(hostile.answer, to: CommandSamples.batch, from: .main, hostile.sync) {
+        var intake = CommandIntake(at: CommandSamples.time, now: now)
+        let hearing = CommandIntake.hear(
+            hostile.answer, to: CommandSamples.batch, from: .main, hostile.sync,
+            installID: CommandSamples.installID)
+        switch hearing {
         case .nothing: return .unheard
         case .refused(let refusal): return .refused(refusal.kind)
         case .commands(let heard):
-            if let refusal = intake.admit(heard, known: [], at: CommandSamples.time, now: now) {
+            if let refusal = intake.admit(
+                heard, adding: heard.commands.count, after: nil, at: CommandSamples.time, now: now)
+            {
                 return .refused(refusal.kind)
             }
             let errors = heard.commands.map { command -> CommandError.Kind? in
@@ -41,7 +46,9 @@ struct HostileAnswerTests {
                 if case .refused(let kind) = hostile.fate { kind } else { nil }
             })
         #expect(
-            Set(CommandListRefusal.Kind.allCases).subtracting(refusals) == [.tooOften, .expired, .replayed])
+            Set(CommandListRefusal.Kind.allCases).subtracting(refusals) == [
+                .tooOften, .expired, .counterAhead, .replayed,
+            ])
     }
 
     @Test("the answers it is made of would be obeyed, were it not for what is wrong with them")

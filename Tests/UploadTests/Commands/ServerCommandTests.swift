@@ -42,6 +42,12 @@ struct ServerCommandTests {
             #"{"geofences":[{"id":"p","polygon":[[13,52],[13.1,52],[13.1,52.1]],"notify_on_exit":false}]}"#,
             nil
         ),
+        (
+            .addGeofences,
+            #"{"geofences":[{"id":"d","latitude":1,"longitude":2,"radius_meters":50,"dwell_seconds":900}]}"#,
+            #"{"geofences":[{"dwell_seconds":900.0,"id":"d","latitude":1.0,"longitude":2.0,"notify_on_entry":true,"#
+                + #""notify_on_exit":true,"radius_meters":50.0}]}"#
+        ),
     ]
 
     @Test("what is journaled is read back as it was, and never written in two ways")
@@ -147,6 +153,11 @@ struct ServerCommandTests {
             (
                 .addGeofences, #"{"geofences":[{"id":"a","latitude":91,"longitude":2,"radius_meters":5}]}"#,
                 "invalid_geofence: a: latitude must be from -90 to 90 degrees"
+            ),
+            (
+                .addGeofences,
+                #"{"geofences":[{"id":"a","latitude":1,"longitude":2,"radius_meters":5,"dwell_seconds":0}]}"#,
+                "invalid_geofence: a: dwell_seconds must be more than 0 and at most 31536000, a year"
             ),
             (
                 .addGeofences, #"{"geofences":[{"id":"a","polygon":[[1,"2"]]}]}"#,

@@ -46,6 +46,13 @@ struct CommonOptions: ParsableArguments {
         _ = write(STDERR_FILENO, line, line.count)
     }
 
+    /// How the upload to a destination does, while another connection waits; nil when that cannot be asked.
+    func syncStatus(of name: String?) -> Wire.SyncStatus? {
+        guard var client = try? connect() else { return nil }
+        let status = try? client.call(Wire.GetStatus.self, .init(), timeoutSeconds: 1).status
+        return try? status?.destination(named: name).sync
+    }
+
     /// Prints the parameters of a reply as JSON, or `text`.
     func print(_ value: some Encodable, text: @autoclosure () -> [String]) throws {
         var output = Output()

@@ -19,7 +19,11 @@ struct PlotCommand: ParsableCommand {
     @OptionGroup var common: CommonOptions
     @OptionGroup var range: RangeOptions
 
-    @Option(help: "Write a page to this file, readable only by you.", completion: .file())
+    @Option(
+        name: [
+            .customLong("html"), .customLong("page"), .customShort("o"), .customLong("output"),
+        ],
+        help: "Write a page for the browser to this file, readable only by you.", completion: .file())
     var html: String?
 
     func run() throws {

@@ -4,7 +4,10 @@ package import ControlProtocol
 package enum CommandText {
     /// The header and one line per command. A result is cut to the width of the terminal; nil leaves it whole.
     package static func table(_ commands: [Wire.ServerCommand], clock: Clock, columns: Int?) -> [String] {
-        [row("TIME (\(clock.zone.name))", "ORIGIN", "COMMAND", "STATE", "ID", "RESULT")]
+        [
+            Text.cut(
+                row("TIME (\(clock.zone.name))", "ORIGIN", "COMMAND", "STATE", "ID", "RESULT"), to: columns)
+        ]
             + commands.map { command in
                 let line = row(
                     clock.local(command.receivedAt), Text.cut(Text.safe(command.origin), to: 8),

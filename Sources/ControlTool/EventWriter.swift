@@ -29,7 +29,8 @@ package struct EventWriter {
         case .json: return try page.map { try JSONLine.encode($0) }
         case .csv: return try (isFirst ? [Self.csvHeader] : []) + page.map(Self.csv)
         case .table:
-            let header = Self.row("TIME (\(clock.zone.name))", "KIND", "EVENT", "SUBJECT")
+            let header = Text.cut(
+                Self.row("TIME (\(clock.zone.name))", "KIND", "EVENT", "SUBJECT"), to: columns)
             return try (isFirst && !page.isEmpty ? [header] : []) + page.map(table)
         }
     }

@@ -4,18 +4,20 @@ package import ControlProtocol
 package enum GeofenceText {
     /// A table of fences. Ids come last, because they may be long; lines are truncated to `columns`, if given. Corners
     /// have a column if there are polygons.
-    package static func table(_ fences: [Wire.Geofence], columns: Int? = nil) -> [String] {
+    package static func table(
+        _ fences: [Wire.Geofence], columns: Int? = nil, units: Units = .metric
+    ) -> [String] {
         let hasPolygons = fences.contains { $0.polygon != nil }
         let header = row(
-            "LATITUDE", "LONGITUDE", "RADIUS m", hasPolygons ? "CORNERS" : nil, "STATE", "NOTIFIES", "ID")
-        return [header]
+            "LATITUDE", "LONGITUDE", "RADIUS \(units.short.name)", hasPolygons ? "CORNERS" : nil, "STATE", "NOTIFIES", "ID")
+        return [Text.cut(header, to: columns)]
             + fences.map { fence in
-                let meters = fence.radiusMeters ?? 0
-                let radius = Quantity.exact(meters)
+                let length = units.short.count(fence.radiusMeters ?? 0)
+                let radius = Quantity.exact(length)
                 let line = row(
                     Quantity.fitting(fence.latitude ?? 0, 6, 10),
                     Quantity.fitting(fence.longitude ?? 0, 6, 11),
-                    radius.count > 9 ? Quantity.fitting(meters, 2, 9) : radius,
+                    radius.count > 9 ? Quantity.fitting(length, 2, 9) : radius,
                     hasPolygons ? fence.polygon.map { "\($0.count)" } ?? "circle" : nil,
                     state(fence.inside),
                     notifications(fence), Text.safe(fence.id))

@@ -39,7 +39,7 @@ package struct RejectedWriter {
             return (isFirst ? [header] : []) + page.compactMap(Self.csv)
         case .table:
             let header = Self.row("REJECTED (\(clock.zone.name))", "HTTP", "BATCH", "TIME OF FIX", "LOCATION")
-            return (isFirst && !page.isEmpty ? [header] : []) + page.flatMap { reason($0) + [table($0)] }
+            return (isFirst && !page.isEmpty ? [Text.cut(header, to: columns)] : []) + page.flatMap { reason($0) + [table($0)] }
         }
     }
 

@@ -70,7 +70,13 @@ struct CommonOptions: ParsableArguments {
     }
 
     /// Width of tables; nil when stdout is not a terminal, so that scripts get complete lines.
-    static var columns: Int? { isatty(STDOUT_FILENO) == 1 ? max(Terminal.size().columns, 60) : nil }
+    static var columns: Int? { isatty(STDOUT_FILENO) == 1 ? max(Terminal.size().columns, 20) : nil }
+
+    /// The units that the configuration wants lengths and speeds to be shown in; not asked for where programs read.
+    func units() -> Units {
+        guard !json, var client = try? connect() else { return .metric }
+        return Units((try? client.call(Wire.GetConfig.self, .init(), timeoutSeconds: 3).settings) ?? [])
+    }
 
     static var clock: Clock { Clock(now: .now(), zone: .local) }
 }

@@ -47,7 +47,7 @@ struct PlotCommand: ParsableCommand {
                         summary,
                         text: plot.lines(
                             summary, columns: columns, rows: rows, clock: CommonOptions.clock,
-                            palette: CommonOptions.palette))
+                            palette: CommonOptions.palette, units: common.units()))
                 }
             }
             if summary.locations == 0 { range.explainEmptiness(common) }
@@ -71,7 +71,7 @@ struct PlotCommand: ParsableCommand {
         found.finish()
         summary = found
         guard summary.locations > 0, var output = sink.take() else { return }
-        for line in try page.end(summary, fences: try fences(), trips: try trips(within: summary)) {
+        for line in try page.end(summary, fences: try fences(), trips: try trips(within: summary), units: common.units()) {
             try output.line(line)
         }
         try output.finish()

@@ -18,7 +18,7 @@ enum Spelling {
         var rest = arguments[...]
         while let word = rest.popFirst() {
             // The shell's questions for completions.
-            if word.hasPrefix("---") { return nil }
+            if word.hasPrefix("---") || word == "--generate-completion-script" { return nil }
             if word == "--socket" { rest = rest.dropFirst() }
             if word.hasPrefix("-") { continue }
             let verbs = command.configuration.subcommands

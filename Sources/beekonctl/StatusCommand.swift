@@ -40,7 +40,7 @@ struct StatusCommand: ParsableCommand {
             guard watch else {
                 var client = try common.connect()
                 let status = try client.call(Wire.GetStatus.self, .init()).status
-                return try common.print(status, text: screen(status))
+                return try common.print(status, text: screen(status, common.units()))
             }
             ending = try follow()
         }
@@ -70,13 +70,17 @@ struct StatusCommand: ParsableCommand {
         }
     }
 
-    private func screen(_ status: Wire.Status, rows: Int? = nil) -> [String] {
-        StatusScreen(status, clock: CommonOptions.clock, palette: CommonOptions.palette).lines(rows: rows)
+    private func screen(_ status: Wire.Status, _ units: Units, rows: Int? = nil) -> [String] {
+        StatusScreen(
+            status, clock: CommonOptions.clock, palette: CommonOptions.palette, units: units,
+            width: CommonOptions.columns ?? 80
+        ).lines(rows: rows)
     }
 
     /// - Returns: the signal that ended it.
     private func follow() throws -> Int32 {
         var client: ControlClient? = try common.connect()
+        let units = common.units()
         let live = LiveScreen(canRedraw: Terminal.canRedraw && !common.json)
         while true {
             do {
@@ -87,7 +91,7 @@ struct StatusCommand: ParsableCommand {
                     try common.print(status, text: [])
                 } else {
                     // The last row is the cursor's.
-                    try live.draw(screen(status, rows: Terminal.canRedraw ? Terminal.size().rows - 1 : nil))
+                    try live.draw(screen(status, units, rows: Terminal.canRedraw ? Terminal.size().rows - 1 : nil))
                 }
             } catch let failure as ClientFailure {
                 // A daemon that is restarting will be back.

@@ -40,16 +40,17 @@ package struct StatusScreen {
             facts + ["", title] + advice.flatMap { Text.wrap($0, width: width - 4).enumerated().map(bullet) }
         guard let rows, whole.count > rows else { return whole }
         // The state of tracking is worth more than any of them.
-        let head = facts.prefix(3)
+        let head = facts.prefix(Self.heading + state().count)
         let short = advice.map { palette.warning("! ") + Text.cut($0, to: width - 4) }
-        return head + short + ["", palette.faint("beekonctl status says what to do.")] + facts.dropFirst(3)
+        return head + short + ["", palette.faint("beekonctl status says what to do.")]
+            + facts.dropFirst(head.count)
     }
 
     private func facts() -> [String] {
         let up = Quantity.duration(seconds: Int64(status.uptimeSeconds))
         let version = Text.cut(Text.safe(status.version), to: 40)
         var lines = [palette.strong("beekond \(version)") + palette.faint(", up \(up)"), ""]
-        lines += row("State", [StatusText.state(status, clock: clock, palette: palette)])
+        lines += state()
         if let session = status.sessionId { lines += row("Session", [Text.cut(Text.safe(session), to: 70)]) }
         lines += row("Receiver", [StatusText.source(status.source, width: max(room, 40), palette: palette)])
         lines += row("Last fix", lastFix())
@@ -69,6 +70,13 @@ package struct StatusScreen {
         }
         if status.geofences > 0 { lines += row("Fences", ["\(status.geofences)"]) }
         return lines
+    }
+
+    /// Lines above the state.
+    private static let heading = 2
+
+    private func state() -> [String] {
+        row("State", [StatusText.state(status, clock: clock, palette: palette)])
     }
 
     private func bullet(_ line: EnumeratedSequence<[String]>.Element) -> String {
@@ -103,19 +111,19 @@ package struct StatusScreen {
 
     private func gate() -> [String] {
         let gate = status.gate
-        var text = "\(Quantity.count(status.source.fixes)) fixes: \(Quantity.count(gate.admitted)) admitted"
+        var parts = ["\(Quantity.count(status.source.fixes)) fixes: \(Quantity.count(gate.admitted)) admitted"]
         for (count, why) in [(gate.tooSoon, "too soon"), (gate.tooNear, "too near"), (gate.paused, "paused")]
         {
-            text += ", \(Quantity.count(count)) \(why)"
+            parts.append("\(Quantity.count(count)) \(why)")
         }
         // What never came to the gate; without it the sum would not be right.
         let others = [
             (gate.unsettled, "unsettled"), (gate.notTracked, "not tracked"), (status.source.refusedTimes, "of a wrong time"),
         ]
         for case (let count?, let why) in others where count > 0 {
-            text += ", \(Quantity.count(count)) \(why)"
+            parts.append("\(Quantity.count(count)) \(why)")
         }
-        return Text.wrap(text, width: room)
+        return Text.wrap(clauses: parts, width: room)
     }
 
     private func store() -> [String] {
@@ -157,8 +165,8 @@ package struct StatusScreen {
             "\(Quantity.count(sync.uploaded)) uploaded", "\(Quantity.count(sync.rejected)) rejected",
             "\(Quantity.count(sync.retries)) retries", "\(Quantity.bytes(sync.bytesSent)) sent",
         ]
-        var lines = pending() + Text.wrap(times.joined(separator: ", "), width: room)
-        lines += Text.wrap(totals.joined(separator: ", "), width: room)
+        var lines = pending() + Text.wrap(clauses: times, width: room)
+        lines += Text.wrap(clauses: totals, width: room)
         lines += heartbeat()
         if let error = lastError() { lines.insert(contentsOf: error, at: pending().count) }
         return lines

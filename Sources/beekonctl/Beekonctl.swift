@@ -62,6 +62,28 @@ struct Beekonctl: ParsableCommand {
             CommonOptions.warn(complaint)
             exit(withError: ExitCode(64))
         }
-        main(arguments)
+        do {
+            var command = try parseAsRoot(arguments)
+            try command.run()
+        } catch {
+            end(error)
+        }
+    }
+
+    /// As ArgumentParser ends a program, but for long lines of usage, which it leaves to the terminal to break.
+    private static func end(_ error: any Error) -> Never {
+        let code = exitCode(for: error)
+        let descriptor = code == .success ? STDOUT_FILENO : STDERR_FILENO
+        let text = fullMessage(for: error)
+        let lines = text.isEmpty ? [] : text.split(separator: "\n", omittingEmptySubsequences: false)
+        let bytes = Array(lines.map { Terminal.wrapped(String($0), on: descriptor) }.joined().utf8)
+        var written = 0
+        while written < bytes.count {
+            let count = bytes[written...].withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+            // Nobody is left to tell.
+            guard count > 0 else { break }
+            written += count
+        }
+        exit(code.rawValue)
     }
 }

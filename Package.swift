@@ -112,8 +112,8 @@ let package = Package(
                 "Storage", "Systemd", "Tracking", "Upload",
             ]),
 
-        executable("beekond", ["Daemon"]),
-        executable("beekonctl", ["Base", "ControlProtocol", "ControlTool", "Doctor", argumentParser]),
+        executable("beekond", ["Daemon", "Linux"]),
+        executable("beekonctl", ["Base", "ControlProtocol", "ControlTool", "Doctor", "Linux", argumentParser]),
         executable("beekon-sim", ["Base", "Simulation", argumentParser]),
         executable(
             "beekon-fleet",

@@ -40,11 +40,11 @@ package struct ClientFailure: Error, Equatable, Sendable {
         case ENOENT, ENOTDIR:
             ClientFailure(
                 kind: .unreachable,
-                message: "beekond is not running (no socket at \(path)): systemctl start beekond")
+                message: "beekond is not running (no socket at \(path)): \(remedy(path, "start"))")
         case ECONNREFUSED:
             ClientFailure(
                 kind: .unreachable,
-                message: "beekond is not running (nobody listens at \(path)): systemctl restart beekond")
+                message: "beekond is not running (nobody listens at \(path)): \(remedy(path, "restart"))")
         case EACCES, EPERM:
             ClientFailure(
                 kind: .permissionDenied,
@@ -57,6 +57,12 @@ package struct ClientFailure: Error, Equatable, Sendable {
         default:
             ClientFailure(kind: .system, message: "cannot connect to \(path): \(text(of: code))")
         }
+    }
+
+    /// The service listens in one place; whoever names another has started it by hand.
+    private static func remedy(_ path: String, _ verb: String) -> String {
+        path == ControlClient.defaultPath
+            ? "sudo systemctl \(verb) beekond" : "start it there with beekond --socket \(path)"
     }
 
     static func tooLongPath(_ path: String, limit: Int) -> ClientFailure {

@@ -99,7 +99,7 @@ enum Advice {
             return status.state == .tracking
                 ? "Tracking without a connection to gpsd: journalctl -u beekond says why." : nil
         case .disconnected:
-            return "gpsd is not reachable: systemctl start gpsd.socket, and see gpsd.host and gpsd.port."
+            return "gpsd is not reachable: sudo systemctl start gpsd.socket, and see gpsd.host and gpsd.port."
         case .noDevice:
             return
                 "gpsd has no receiver: plug it in, or name it in /etc/default/gpsd. "

@@ -4,12 +4,23 @@ package import ControlProtocol
 package enum CommandText {
     /// The header and one line per command. A result is cut to the width of the terminal; nil leaves it whole.
     package static func table(_ commands: [Wire.ServerCommand], clock: Clock, columns: Int?) -> [String] {
-        [row("TIME (\(clock.zone.name))", "ORIGIN", "COMMAND", "STATE", "ID", "RESULT")]
+        let isNarrow = columns.map { $0 < 60 } ?? false
+        let table = Table(
+            [
+                .init(title: isNarrow ? "TIME" : "TIME (\(clock.zone.name))", width: isNarrow ? 11 : 19, worth: 5),
+                .init(title: "ORIGIN", width: 8, worth: 1), .init(title: "COMMAND", width: 16, worth: 9),
+                .init(title: "STATE", width: 7, worth: 9), .init(title: "ID", width: 12, worth: 2),
+                .init(title: "RESULT", width: 10, worth: 3),
+            ], width: columns)
+        return [Text.cut(table.header, to: columns)]
             + commands.map { command in
-                let line = row(
-                    clock.local(command.receivedAt), Text.cut(Text.safe(command.origin), to: 8),
+                let time = clock.local(command.receivedAt)
+                let line = table.row([
+                    isNarrow ? String(time.dropFirst(5).prefix(11)) : time,
+                    Text.cut(Text.safe(command.origin), to: 8),
                     Text.cut(Text.safe(command.command), to: 16), state(command),
-                    Text.cut(Text.safe(command.id), to: columns == nil ? nil : 12), result(command))
+                    Text.cut(Text.safe(command.id), to: columns == nil ? nil : 12), result(command),
+                ])
                 return Text.cut(line, to: columns)
             }
     }
@@ -37,14 +48,5 @@ package enum CommandText {
         }
         if command.delivered == false { parts.append("(to be sent)") }
         return parts.isEmpty ? "-" : parts.joined(separator: " ")
-    }
-
-    private static func row(
-        _ time: String, _ origin: String, _ command: String, _ state: String, _ id: String, _ result: String
-    ) -> String {
-        [
-            Text.left(time, 19), Text.left(origin, 8), Text.left(command, 16), Text.left(state, 7),
-            Text.left(id, 12), result,
-        ].joined(separator: " ")
     }
 }

@@ -3,7 +3,7 @@ package import ControlProtocol
 /// Settings as the user types and reads them.
 package enum ConfigText {
     /// Width of a table in columns.
-    private static let width = 80
+    package static let width = 80
     /// Maximum width of a value when its origin is formatted as well.
     private static let valueWidth = 20
 
@@ -64,8 +64,17 @@ package enum ConfigText {
         key == name || key.hasPrefix(name + ".")
     }
 
-    /// A table of 80 columns. Longer values are truncated; `--json` shows them in full.
-    package static func table(_ settings: [Wire.Setting], withOrigin: Bool) -> [String] {
+    /// A table of 80 columns, or of as many as the terminal has. Longer values are truncated; `--json` shows them in full.
+    /// Where the terminal is narrow, a setting after the other.
+    package static func table(
+        _ settings: [Wire.Setting], withOrigin: Bool, width: Int = width
+    ) -> [String] {
+        guard width >= 60 else {
+            let all = withOrigin ? lines(settings) : settings.map(assignment)
+            return all.flatMap { line in
+                Text.wrap(line, width: width - 2).enumerated().map { ($0.offset == 0 ? "" : "  ") + $0.element }
+            }
+        }
         let keys = ["KEY"] + settings.map { Text.cut(Text.safe($0.key), to: 48) }
         let values = ["VALUE"] + settings.map { Text.safe(formatted($0.value)) }
         let keyWidth = keys.map { Text.columns($0) }.max() ?? 0
@@ -89,6 +98,10 @@ package enum ConfigText {
         return lines
     }
 
+    private static func assignment(_ setting: Wire.Setting) -> String {
+        "\(Text.safe(setting.key)) = \(Text.safe(formatted(setting.value)))"
+    }
+
     /// The origin without the common folder, which is formatted only once.
     private static func relative(_ folder: String, _ origin: String) -> String {
         Text.safe(isFile(origin) ? String(origin.dropFirst(folder.count)) : origin)
@@ -101,7 +114,7 @@ package enum ConfigText {
     /// One line per setting: its value and origin.
     package static func lines(_ settings: [Wire.Setting]) -> [String] {
         settings.map {
-            "\(Text.safe($0.key)) = \(Text.safe(formatted($0.value)))  (\(Text.safe($0.origin) + overriding($0)))"
+            "\(assignment($0))  (\(Text.safe($0.origin) + overriding($0)))"
         }
     }
 

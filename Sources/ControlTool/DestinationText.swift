@@ -11,25 +11,38 @@ package enum DestinationText {
         let names = destinations.map { Text.safe($0.name) }
         let longest = max(names.map(Text.columns).max() ?? 0, 14)
         let width = columns.map { min(longest, max($0 - 66, 14)) } ?? longest
-        let header = [
-            Text.left("NAME", width), Text.left("FORMAT", 9), Text.left("DELIVER", 7), Text.left("STATE", 9),
-            Text.right("PENDING", 7), Text.right("OLDEST", 7), Text.right("LAST SUCCESS", 12), "REJECTED",
-        ].joined(separator: " ")
-        return [header]
+        let table = Table(
+            [
+                .init(title: "NAME", width: width, worth: 9), .init(title: "FORMAT", width: 9, worth: 2),
+                .init(title: "DELIVER", width: 7, worth: 1), .init(title: "STATE", width: 9, worth: 9),
+                .init(title: "PENDING", width: 7, isRight: true, worth: 5),
+                .init(title: "OLDEST", width: 7, isRight: true, worth: 3),
+                .init(title: "LAST SUCCESS", width: 12, isRight: true, worth: 4),
+                .init(title: "REJECTED", width: 8, isRight: true, worth: 3),
+            ], width: columns.map { max($0, 30) })
+        return [table.header]
             + zip(names, destinations).map { name, destination in
                 let sync = destination.sync
-                let state = Text.fitted(word(destination), 9)
-                return [
+                let word = word(destination)
+                let line = table.row([
                     Text.fitted(name, width), Text.fitted(Text.safe(destination.format ?? "-"), 9),
-                    Text.fitted(Text.safe(destination.deliver ?? "-"), 7),
-                    destination.orphaned
-                        ? palette.warning(state) : StatusText.colour(state, of: sync, palette),
-                    Text.right(Quantity.short(sync.pending), 7),
-                    Text.right(sync.oldestPending.map { brief($0, clock) } ?? "-", 7),
-                    Text.right(sync.lastSuccess.map { brief($0, clock) } ?? "-", 12),
-                    Text.right(Quantity.short(sync.rejected), 8),
-                ].joined(separator: " ")
+                    Text.fitted(Text.safe(destination.deliver ?? "-"), 7), Text.fitted(word, 9),
+                    Quantity.short(sync.pending), sync.oldestPending.map { brief($0, clock) } ?? "-",
+                    sync.lastSuccess.map { brief($0, clock) } ?? "-", Quantity.short(sync.rejected),
+                ])
+                return coloured(word, in: line, after: width) {
+                    destination.orphaned ? palette.warning($0) : StatusText.colour($0, of: sync, palette)
+                }
             }
+    }
+
+    /// The word in its colour, where it first stands behind the name.
+    private static func coloured(
+        _ word: String, in line: String, after width: Int, _ colour: (String) -> String
+    ) -> String {
+        let name = line.prefix(width)
+        guard let place = line[name.endIndex...].firstRange(of: word) else { return line }
+        return line[..<place.lowerBound] + colour(word) + line[place.upperBound...]
     }
 
     private static func word(_ destination: Wire.Destination) -> String {
@@ -43,8 +56,10 @@ package enum DestinationText {
             Quantity.duration(seconds: seconds).split(separator: " ").prefix(2).joined(separator: " "), to: 7)
     }
 
-    /// `home (owntracks): failed (auth), 120 pending, oldest 3 h 05 min ago`, in at most 70 columns.
-    static func summary(_ destination: Wire.Destination, clock: Clock, palette: Palette) -> String {
+    /// `home (owntracks): failed (auth), 120 pending, oldest 3 h 05 min ago`, in at most `width` columns.
+    static func summary(
+        _ destination: Wire.Destination, clock: Clock, palette: Palette, width: Int = 70
+    ) -> String {
         let sync = destination.sync
         let format = destination.format.map { " (\(Text.cut(Text.safe($0), to: 20)))" } ?? ""
         var rest = sync.pending > 0 ? ", \(Quantity.count(sync.pending)) pending" : ", nothing pending"
@@ -59,8 +74,8 @@ package enum DestinationText {
         let state = isLost ? "orphaned" : StatusText.syncWord(sync)
         let short = DestinationNames(destination.name).name
         // A long name and a long state leave no room for the format.
-        let name = Text.columns(short + format + state) > 60 ? short + ": " : short + format + ": "
-        rest = Text.cut(rest, to: 70 - Text.columns(name + state))
+        let name = Text.columns(short + format + state) > width - 10 ? short + ": " : short + format + ": "
+        rest = Text.cut(rest, to: width - Text.columns(name + state))
         return name
             + (isLost ? palette.warning(state) : StatusText.colour(state, of: sync, palette))
             + rest

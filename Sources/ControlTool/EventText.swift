@@ -6,7 +6,7 @@ package enum EventText {
     /// One line of at most `columns` columns, one more when earlier events were lost, and below those what a request has
     /// carried.
     package static func lines(
-        _ event: Wire.Event, clock: Clock, palette: Palette, columns: Int = 80
+        _ event: Wire.Event, clock: Clock, palette: Palette, columns: Int = 80, units: Units = .metric
     ) -> [String] {
         var lines: [String] = []
         if let missed = event.missed, missed > 0 {
@@ -18,13 +18,17 @@ package enum EventText {
         let kind = event.kind == "geofence_event" ? "geofence" : event.vehicleEvent?.kind ?? event.kind
         let word = Text.fitted(Text.safe(kind), 8)
         let line = "\(palette.faint(String(clock.local(time).suffix(8)))) \(palette.strong(word)) "
-        lines.append(line + payload(event, width: columns - 18, palette: palette))
+        lines.append(line + payload(event, width: max(columns - 18, 10), palette: palette, units))
         if let body = event.http?.body { lines += body.isEmpty ? [] : [palette.faint(Text.safe(body))] }
         return lines
     }
 
-    private static func payload(_ event: Wire.Event, width: Int, palette: Palette) -> String {
-        if let location = event.location { return self.location(location, width: width, palette: palette) }
+    private static func payload(
+        _ event: Wire.Event, width: Int, palette: Palette, _ units: Units
+    ) -> String {
+        if let location = event.location {
+            return self.location(location, width: width, palette: palette, units)
+        }
         if let crossing = event.geofenceEvent {
             return Text.cut("\(Text.safe(crossing.type)) \(Text.safe(crossing.geofenceId))", to: width)
         }
@@ -66,10 +70,12 @@ package enum EventText {
 
     /// Omits the trigger when it is the usual one, and merges that of a motion change with the motion. Any other
     /// trigger replaces the motion when there is no room for both.
-    private static func location(_ location: Wire.Location, width: Int, palette: Palette) -> String {
+    private static func location(
+        _ location: Wire.Location, width: Int, palette: Palette, _ units: Units
+    ) -> String {
         var location = location
         if location.trigger == "motion" { location.motion = "now " + location.motion }
-        let phrase = LocationText.phrase(location, decimals: 5)
+        let phrase = LocationText.phrase(location, decimals: 5, units: units)
         guard !["interval", "motion"].contains(location.trigger) else { return Text.cut(phrase, to: width) }
         let trigger = "(\(Text.safe(location.trigger)))"
         let most = width - Text.columns(trigger) - 1

@@ -29,7 +29,8 @@ package struct EventWriter {
         case .json: return try page.map { try JSONLine.encode($0) }
         case .csv: return try (isFirst ? [Self.csvHeader] : []) + page.map(Self.csv)
         case .table:
-            let header = Self.row("TIME (\(clock.zone.name))", "KIND", "EVENT", "SUBJECT")
+            let header = Text.cut(
+                row(isNarrow ? "TIME" : "TIME (\(clock.zone.name))", "KIND", "EVENT", "SUBJECT"), to: columns)
             return try (isFirst && !page.isEmpty ? [header] : []) + page.map(table)
         }
     }
@@ -49,16 +50,20 @@ package struct EventWriter {
     }
 
     private func table(_ event: Wire.VehicleEvent) throws -> String {
-        var time = event.timestamp.map { clock.local($0) } ?? "not known yet"
+        var time = event.timestamp.map { clock.local($0) } ?? (isNarrow ? "not known" : "not known yet")
+        // Without the year and the seconds.
+        if isNarrow, event.timestamp != nil { time = String(time.dropFirst(5).prefix(11)) }
         if event.timeEstimated == true { time = "~" + time }
         let data = try event.data.map { Text.safe(try JSONLine.encode($0)) }
         let rest = [event.subject.map { Text.safe($0) }, data].compactMap(\.self).joined(separator: " ")
         return Text.cut(
-            Self.row(time, Text.safe(event.kind), Text.safe(event.type), rest.isEmpty ? "-" : rest),
+            row(time, Text.safe(event.kind), Text.safe(event.type), rest.isEmpty ? "-" : rest),
             to: columns)
     }
 
-    private static func row(_ time: String, _ kind: String, _ type: String, _ rest: String) -> String {
-        [Text.fitted(time, 20), Text.fitted(kind, 8), Text.fitted(type, 7), rest].joined(separator: " ")
+    private var isNarrow: Bool { columns.map { $0 < 60 } ?? false }
+
+    private func row(_ time: String, _ kind: String, _ type: String, _ rest: String) -> String {
+        [Text.fitted(time, isNarrow ? 12 : 20), Text.fitted(kind, 8), Text.fitted(type, 7), rest].joined(separator: " ")
     }
 }

@@ -4,33 +4,33 @@ package import ControlProtocol
 package enum GeofenceText {
     /// A table of fences. Ids come last, because they may be long; lines are truncated to `columns`, if given. Corners
     /// have a column if there are polygons.
-    package static func table(_ fences: [Wire.Geofence], columns: Int? = nil) -> [String] {
+    package static func table(
+        _ fences: [Wire.Geofence], columns: Int? = nil, units: Units = .metric
+    ) -> [String] {
         let hasPolygons = fences.contains { $0.polygon != nil }
-        let header = row(
-            "LATITUDE", "LONGITUDE", "RADIUS m", hasPolygons ? "CORNERS" : nil, "STATE", "NOTIFIES", "ID")
-        return [header]
+        var layout: [Table.Column] = [
+            .init(title: "LATITUDE", width: 10, isRight: true, worth: 3),
+            .init(title: "LONGITUDE", width: 11, isRight: true, worth: 3),
+            .init(title: "RADIUS \(units.short.name)", width: 9, isRight: true, worth: 5),
+        ]
+        if hasPolygons { layout.append(.init(title: "CORNERS", width: 7, isRight: true, worth: 1)) }
+        layout.append(.init(title: "STATE", width: 9, worth: 9))
+        layout.append(.init(title: "NOTIFIES", width: 10, worth: 2))
+        layout.append(.init(title: "ID", width: 10, worth: 9))
+        let table = Table(layout, width: columns)
+        return [Text.cut(table.header, to: columns)]
             + fences.map { fence in
-                let meters = fence.radiusMeters ?? 0
-                let radius = Quantity.exact(meters)
-                let line = row(
+                let length = units.short.count(fence.radiusMeters ?? 0)
+                let radius = Quantity.exact(length)
+                var cells = [
                     Quantity.fitting(fence.latitude ?? 0, 6, 10),
                     Quantity.fitting(fence.longitude ?? 0, 6, 11),
-                    radius.count > 9 ? Quantity.fitting(meters, 2, 9) : radius,
-                    hasPolygons ? fence.polygon.map { "\($0.count)" } ?? "circle" : nil,
-                    state(fence.inside),
-                    notifications(fence), Text.safe(fence.id))
-                return Text.cut(line, to: columns)
+                    radius.count > 9 ? Quantity.fitting(length, 2, 9) : radius,
+                ]
+                if hasPolygons { cells.append(fence.polygon.map { "\($0.count)" } ?? "circle") }
+                cells += [state(fence.inside), notifications(fence), Text.safe(fence.id)]
+                return Text.cut(table.row(cells), to: columns)
             }
-    }
-
-    private static func row(
-        _ latitude: String, _ longitude: String, _ radius: String, _ corners: String?, _ state: String,
-        _ notifies: String, _ id: String
-    ) -> String {
-        [
-            Text.right(latitude, 10), Text.right(longitude, 11), Text.right(radius, 9),
-            corners.map { Text.right($0, 7) }, Text.left(state, 9), Text.left(notifies, 10), id,
-        ].compactMap(\.self).joined(separator: " ")
     }
 
     private static func state(_ inside: Bool?) -> String {

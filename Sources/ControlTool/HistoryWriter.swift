@@ -19,14 +19,21 @@ package struct HistoryWriter {
 
     private let format: Format
     private let clock: Clock
+    private let units: Units
+    private let width: Int?
     private var isFirst = true
     private var gpx = LocationGPX()
     private var geojson = LocationGeoJSON()
     private var kml = LocationKML()
 
-    package init(format: Format, clock: Clock) {
+    /// - Parameters:
+    ///   - units: of a table.
+    ///   - width: of the terminal that a table is for; nil: all of its columns.
+    package init(format: Format, clock: Clock, units: Units = .metric, width: Int? = nil) {
         self.format = format
         self.clock = clock
+        self.units = units
+        self.width = width
     }
 
     package mutating func lines(_ page: [Wire.Location]) throws -> [String] {
@@ -47,7 +54,7 @@ package struct HistoryWriter {
     private func head(isEmpty: Bool) -> [String] {
         switch format {
         // A header above an empty table would only push the explanation up.
-        case .table: isEmpty ? [] : [LocationText.header(zone: clock.zone)]
+        case .table: isEmpty ? [] : [LocationText.header(zone: clock.zone, units: units, width: width)]
         case .jsonl: []
         case .csv: [LocationCSV.header]
         case .gpx: gpx.head()
@@ -58,7 +65,7 @@ package struct HistoryWriter {
 
     private mutating func body(_ page: [Wire.Location]) throws -> [String] {
         switch format {
-        case .table: page.map { LocationText.row($0, clock: clock) }
+        case .table: page.map { LocationText.row($0, clock: clock, units: units, width: width) }
         case .jsonl: try page.map { try JSONLine.encode($0) }
         case .csv: page.map(LocationCSV.row)
         case .gpx: gpx.lines(page)

@@ -2,48 +2,60 @@ package import ControlProtocol
 
 /// Locations as lines of text.
 package enum LocationText {
-    /// The header of a table of locations; 78 columns.
-    package static func header(zone: Zone) -> String {
-        row(
-            "TIME (\(zone.name))", "LATITUDE", "LONGITUDE", "ACC m", "m/s", "DIR", "ALT m", "TRIGGER")
+    /// A table of locations: 78 columns and the trigger, or fewer of them where the terminal is narrow.
+    ///
+    /// - Parameter width: of the terminal; nil: all columns.
+    static func table(zone: Zone, units: Units, width: Int?) -> Table {
+        let isNarrow = width.map { $0 < 60 } ?? false
+        return Table(
+            [
+                .init(title: isNarrow ? "TIME" : "TIME (\(zone.name))", width: isNarrow ? 8 : 19, worth: 9),
+                .init(title: "LATITUDE", width: 10, isRight: true, worth: 9),
+                .init(title: "LONGITUDE", width: 11, isRight: true, worth: 9),
+                .init(title: "ACC \(units.short.name)", width: 6, isRight: true, worth: 4),
+                .init(title: units.speedName, width: 6, isRight: true, worth: 5),
+                .init(title: "DIR", width: 4, isRight: true, worth: 2),
+                .init(title: "ALT \(units.short.name)", width: 7, isRight: true, worth: 1),
+                .init(title: "TRIGGER", width: 10, worth: 3),
+            ], width: width.map { max($0, 31) })
     }
 
-    package static func row(_ location: Wire.Location, clock: Clock) -> String {
+    package static func header(zone: Zone, units: Units = .metric, width: Int? = nil) -> String {
+        table(zone: zone, units: units, width: width).header
+    }
+
+    package static func row(
+        _ location: Wire.Location, clock: Clock, units: Units = .metric, width: Int? = nil
+    ) -> String {
         func number(_ value: Double?, _ decimals: Int, _ width: Int = 6) -> String {
             value.map { Quantity.fitting($0, decimals, width) } ?? "-"
         }
-        return row(
-            clock.local(location.timestamp), number(location.latitude, 6, 10),
-            number(location.longitude, 6, 11), number(location.accuracy, 1), number(location.speed, 1),
-            location.bearing.map(direction) ?? "-", number(location.altitude, 1, 7),
-            Text.cut(Text.safe(location.trigger), to: 10))
+        let time = clock.local(location.timestamp)
+        return table(zone: clock.zone, units: units, width: width).row([
+            width.map { $0 < 60 } ?? false ? String(time.suffix(8)) : time, number(location.latitude, 6, 10),
+            number(location.longitude, 6, 11), number(location.accuracy.map(units.short.count), 1),
+            number(location.speed.map(units.speed), 1), location.bearing.map(direction) ?? "-",
+            number(location.altitude.map(units.short.count), 1, 7),
+            Text.cut(Text.safe(location.trigger), to: 10),
+        ])
     }
 
     /// Time and position in one line.
-    package static func line(_ location: Wire.Location, clock: Clock) -> String {
-        let marks = [location.activity, location.quality].compactMap { $0.map { ", " + Text.safe($0) } }
-        return clock.local(location.timestamp) + "  " + phrase(location) + marks.joined()
-    }
-
-    private static func row(
-        _ time: String, _ latitude: String, _ longitude: String, _ accuracy: String, _ speed: String,
-        _ bearing: String, _ altitude: String, _ trigger: String
+    package static func line(
+        _ location: Wire.Location, clock: Clock, units: Units = .metric
     ) -> String {
-        [
-            Text.left(time, 19), Text.right(latitude, 10), Text.right(longitude, 11),
-            Text.right(accuracy, 6), Text.right(speed, 6), Text.right(bearing, 4), Text.right(altitude, 7),
-            trigger,
-        ].joined(separator: " ")
+        let marks = [location.activity, location.quality].compactMap { $0.map { ", " + Text.safe($0) } }
+        return clock.local(location.timestamp) + "  " + phrase(location, units: units) + marks.joined()
     }
 
-    /// Position and movement in one phrase: `37.774900, -122.419400 ±5 m, 2.5 m/s, 180°, moving`.
-    package static func phrase(_ location: Wire.Location, decimals: Int = 6) -> String {
+    /// Position and movement in one phrase: `37.774900, -122.419400 ±5 m, 9.0 km/h, 180°, moving`.
+    package static func phrase(
+        _ location: Wire.Location, decimals: Int = 6, units: Units = .metric
+    ) -> String {
         let place = [location.latitude, location.longitude].map { Quantity.fitting($0, decimals, 11) }
         var text = place.joined(separator: ", ")
-        if let accuracy = location.accuracy {
-            text += accuracy < 10_000 ? " ±\(Quantity.fixed(accuracy, 0)) m" : " ±\(kilometers(accuracy)) km"
-        }
-        if let speed = location.speed { text += ", \(Quantity.fitting(speed, 1, 6)) m/s" }
+        if let accuracy = location.accuracy { text += " " + units.accuracy(accuracy) }
+        if let speed = location.speed { text += ", " + units.speedText(speed) }
         if let bearing = location.bearing { text += ", \(direction(bearing))°" }
         // A single position may have no motion state.
         if location.trigger == "manual", location.motion == "unknown" { return text }
@@ -55,8 +67,6 @@ package enum LocationText {
         let text = Quantity.fitting(bearing, 0, 6)
         return text == "360" ? "0" : text
     }
-
-    private static func kilometers(_ meters: Double) -> String { Quantity.fitting(meters / 1000, 0, 6) }
 }
 
 /// Locations as comma-separated values (RFC 4180, but with line feeds): UTC times, and numbers that read back

@@ -4,8 +4,8 @@ package enum OdometerText {
     package static let most = 10_000_000.0
 
     /// `123456.789 km`.
-    package static func line(_ metres: Int) -> String {
-        Quantity.fixed(Double(metres) / 1000, 3) + " km"
+    package static func line(_ metres: Int, units: Units = .metric) -> String {
+        Quantity.fixed(units.long.count(Double(metres)), 3) + " " + units.long.name
     }
 
     /// - Parameter kilometers: 0 to `most`.

@@ -38,8 +38,7 @@ package struct RejectedWriter {
             leftOut += page.count { $0.location == nil }
             return (isFirst ? [header] : []) + page.compactMap(Self.csv)
         case .table:
-            let header = Self.row("REJECTED (\(clock.zone.name))", "HTTP", "BATCH", "TIME OF FIX", "LOCATION")
-            return (isFirst && !page.isEmpty ? [header] : []) + page.flatMap { reason($0) + [table($0)] }
+            return (isFirst && !page.isEmpty ? [Text.cut(layout.header, to: columns)] : []) + page.flatMap { reason($0) + [table($0)] }
         }
     }
 
@@ -70,20 +69,22 @@ package struct RejectedWriter {
         let event = row.vehicleEvent.map {
             [$0.kind, $0.type, $0.subject ?? ""].map { Text.safe($0) }.joined(separator: " ")
         }
-        let line = Self.row(
+        let line = layout.row([
             clock.local(row.rejectedAt), String(row.httpStatus), Text.safe(String(row.batchId.suffix(12))),
             (row.location?.timestamp ?? row.geofenceEvent?.timestamp ?? row.vehicleEvent?.timestamp)
                 .map { clock.local($0) } ?? "-",
-            location ?? crossing ?? event ?? "-")
+            location ?? crossing ?? event ?? "-",
+        ])
         return Text.cut(line, to: columns)
     }
 
-    private static func row(
-        _ time: String, _ status: String, _ batch: String, _ fixTime: String, _ location: String
-    ) -> String {
-        [
-            Text.left(time, 19), Text.right(status, 4), Text.left(batch, 12), Text.left(fixTime, 19),
-            location,
-        ].joined(separator: " ")
+    private var layout: Table {
+        Table(
+            [
+                .init(title: "REJECTED (\(clock.zone.name))", width: 19, worth: 2),
+                .init(title: "HTTP", width: 4, isRight: true, worth: 9),
+                .init(title: "BATCH", width: 12, worth: 1), .init(title: "TIME OF FIX", width: 19, worth: 9),
+                .init(title: "LOCATION", width: 15, worth: 9),
+            ], width: columns)
     }
 }

@@ -1,16 +1,31 @@
 package import ControlProtocol
 
-/// The status of the daemon on one screen of 80 columns.
+/// The status of the daemon on one screen of 80 columns, or of fewer where the terminal is narrower.
 package struct StatusScreen {
     private let status: Wire.Status
     private let clock: Clock
     private let palette: Palette
+    private let units: Units
+    private let width: Int
 
-    package init(_ status: Wire.Status, clock: Clock, palette: Palette) {
+    /// Columns that are used at most: longer lines are harder to read, not easier.
+    private static let widest = 80
+    /// Columns of the names of rows.
+    private static let labels = 10
+
+    /// - Parameter width: of the terminal.
+    package init(
+        _ status: Wire.Status, clock: Clock, palette: Palette, units: Units = .metric, width: Int = 80
+    ) {
         self.status = status
         self.clock = clock
         self.palette = palette
+        self.units = units
+        self.width = min(max(width, 20), Self.widest)
     }
+
+    /// Columns for what is said.
+    private var room: Int { width - Self.labels }
 
     /// The lines from top to bottom: the state, then what is wrong and what to do about it.
     ///
@@ -22,24 +37,25 @@ package struct StatusScreen {
         guard !advice.isEmpty else { return facts }
         let title = palette.bad("What is wrong, and what to do")
         let whole =
-            facts + ["", title] + advice.flatMap { Text.wrap($0, width: 76).enumerated().map(bullet) }
+            facts + ["", title] + advice.flatMap { Text.wrap($0, width: width - 4).enumerated().map(bullet) }
         guard let rows, whole.count > rows else { return whole }
         // The state of tracking is worth more than any of them.
-        let head = facts.prefix(3)
-        let short = advice.map { palette.warning("! ") + Text.cut($0, to: 76) }
-        return head + short + ["", palette.faint("beekonctl status says what to do.")] + facts.dropFirst(3)
+        let head = facts.prefix(Self.heading + state().count)
+        let short = advice.map { palette.warning("! ") + Text.cut($0, to: width - 4) }
+        return head + short + ["", palette.faint("beekonctl status says what to do.")]
+            + facts.dropFirst(head.count)
     }
 
     private func facts() -> [String] {
         let up = Quantity.duration(seconds: Int64(status.uptimeSeconds))
         let version = Text.cut(Text.safe(status.version), to: 40)
         var lines = [palette.strong("beekond \(version)") + palette.faint(", up \(up)"), ""]
-        lines += row("State", [StatusText.state(status, clock: clock, palette: palette)])
+        lines += state()
         if let session = status.sessionId { lines += row("Session", [Text.cut(Text.safe(session), to: 70)]) }
-        lines += row("Receiver", [StatusText.source(status.source, palette: palette)])
+        lines += row("Receiver", [StatusText.source(status.source, width: max(room, 40), palette: palette)])
         lines += row("Last fix", lastFix())
         if let metres = status.odometerMeters, metres > 0 {
-            lines += row("Odometer", [OdometerText.line(metres)])
+            lines += row("Odometer", [OdometerText.line(metres, units: units)])
         }
         lines += row("Gate", gate())
         lines += row("Store", store())
@@ -56,13 +72,25 @@ package struct StatusScreen {
         return lines
     }
 
+    /// Lines above the state.
+    private static let heading = 2
+
+    private func state() -> [String] {
+        row("State", [StatusText.state(status, clock: clock, palette: palette)])
+    }
+
     private func bullet(_ line: EnumeratedSequence<[String]>.Element) -> String {
         (line.offset == 0 ? palette.warning("! ") : "  ") + line.element
     }
 
+    /// Where a word has no room beside the name of the row, all of it stands below that.
     private func row(_ label: String, _ values: [String]) -> [String] {
-        values.enumerated().map { index, value in
-            palette.faint(Text.left(index == 0 ? label : "", 10)) + value
+        let longest = values.flatMap { $0.split(separator: " ").map(Text.styledColumns) }.max() ?? 0
+        let isBelow = longest > room && longest <= width - 2
+        let lines = values.flatMap { Text.wrapStyled($0, width: isBelow ? width - 2 : room) }
+        if isBelow { return [palette.faint(label)] + lines.map { "  " + $0 } }
+        return lines.enumerated().map { index, line in
+            palette.faint(Text.left(index == 0 ? label : "", Self.labels)) + line
         }
     }
 
@@ -76,22 +104,27 @@ package struct StatusScreen {
         case nil: break
         }
         return [
-            LocationText.phrase(location),
+            LocationText.phrase(location, units: units),
             "\(clock.age(location.timestamp)), \(clock.local(location.timestamp))\(quality)",
         ]
     }
 
     private func gate() -> [String] {
         let gate = status.gate
-        var text = "\(Quantity.count(status.source.fixes)) fixes: \(Quantity.count(gate.admitted)) admitted"
+        var parts = ["\(Quantity.count(status.source.fixes)) fixes: \(Quantity.count(gate.admitted)) admitted"]
         for (count, why) in [(gate.tooSoon, "too soon"), (gate.tooNear, "too near"), (gate.paused, "paused")]
         {
-            text += ", \(Quantity.count(count)) \(why)"
+            parts.append("\(Quantity.count(count)) \(why)")
         }
-        if let repeated = status.source.repeated, repeated > 0 {
-            text += ", \(Quantity.count(repeated)) repeated"
+        // What never came to the gate; without it the sum would not be right.
+        let others = [
+            (gate.unsettled, "unsettled"), (gate.notTracked, "not tracked"), (status.source.repeated, "repeated"),
+            (status.source.refusedTimes, "of a wrong time"),
+        ]
+        for case (let count?, let why) in others where count > 0 {
+            parts.append("\(Quantity.count(count)) \(why)")
         }
-        return Text.wrap(text, width: 70)
+        return Text.wrap(clauses: parts, width: room)
     }
 
     private func store() -> [String] {
@@ -107,8 +140,8 @@ package struct StatusScreen {
 
     /// `word` in its colour, followed by the rest.
     private func wrapped(_ word: String, _ rest: String, colour: (String) -> String) -> [String] {
-        guard !word.isEmpty else { return Text.wrap(rest, width: 70) }
-        var lines = Text.wrap(word + ", " + rest, width: 70)
+        guard !word.isEmpty else { return Text.wrap(rest, width: room) }
+        var lines = Text.wrap(word + ", " + rest, width: room)
         if let first = lines.first { lines[0] = colour(word) + first.dropFirst(word.count) }
         return lines
     }
@@ -121,7 +154,8 @@ package struct StatusScreen {
             return ["disabled (no sync.url): \(kept) stay on this machine"]
         }
         var times: [String] = []
-        times.append("last success " + (sync.lastSuccess.map(clock.age) ?? "never"))
+        let place = sync.lastSuccessElsewhere == true ? " (at another url)" : ""
+        times.append("last success " + (sync.lastSuccess.map(clock.age) ?? "never") + place)
         if let attempt = sync.lastAttempt, attempt != sync.lastSuccess {
             times.append("last attempt \(clock.age(attempt))")
         }
@@ -132,8 +166,8 @@ package struct StatusScreen {
             "\(Quantity.count(sync.uploaded)) uploaded", "\(Quantity.count(sync.rejected)) rejected",
             "\(Quantity.count(sync.retries)) retries", "\(Quantity.bytes(sync.bytesSent)) sent",
         ]
-        var lines = pending() + Text.wrap(times.joined(separator: ", "), width: 70)
-        lines += Text.wrap(totals.joined(separator: ", "), width: 70)
+        var lines = pending() + Text.wrap(clauses: times, width: room)
+        lines += Text.wrap(clauses: totals, width: room)
         lines += heartbeat()
         if let error = lastError() { lines.insert(contentsOf: error, at: pending().count) }
         return lines
@@ -143,12 +177,12 @@ package struct StatusScreen {
         guard let heartbeat = status.sync.heartbeat.map({ HeartbeatText($0, clock: clock) }) else {
             return []
         }
-        return Text.wrap(heartbeat.phrase, width: 70).map { heartbeat.isPaused ? palette.warning($0) : $0 }
+        return Text.wrap(heartbeat.phrase, width: room).map { heartbeat.isPaused ? palette.warning($0) : $0 }
     }
 
     private func others() -> [String] {
         status.destinations.filter { $0.name != DestinationNames.main }.map {
-            DestinationText.summary($0, clock: clock, palette: palette)
+            DestinationText.summary($0, clock: clock, palette: palette, width: max(room, 60))
         }
     }
 
@@ -191,6 +225,6 @@ package struct StatusScreen {
         let text =
             "last error: " + Text.cut(Text.safe(error), to: 400)
             + (isSaid ? "" : code.map { " (\($0))" } ?? "")
-        return Text.wrap(text, width: 70).map(palette.warning)
+        return Text.wrap(text, width: room).map(palette.warning)
     }
 }

@@ -74,6 +74,21 @@ package enum Text {
         return lines
     }
 
+    /// What belongs together, such as `next in 2 min 0 s`, with commas between: broken at these, and within one only where it
+    /// is longer than a line.
+    static func wrap(clauses: [String], width: Int) -> [String] {
+        var lines: [String] = []
+        for (index, clause) in clauses.enumerated() {
+            let text = clause + (index < clauses.count - 1 ? "," : "")
+            if let last = lines.last, columns(last) + 1 + columns(text) <= width {
+                lines[lines.count - 1] = last + " " + text
+            } else {
+                lines += wrap(text, width: width)
+            }
+        }
+        return lines
+    }
+
     private static func beginning(of text: Substring, width: Int) -> String {
         var (result, used) = ("", 0)
         for character in text {

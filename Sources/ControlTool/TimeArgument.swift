@@ -11,42 +11,44 @@ package enum TimeArgument {
     /// 0001-01-01: what ISO 8601 can express with a four-digit year, and without a year 0.
     private static let earliest = Timestamp(milliseconds: -62_135_596_800_000)
 
-    /// Parses `now`, `today` (midnight in `zone`), an age such as `-2h`, or ISO 8601 such as `2026-06-15`,
+    /// Parses `now`, `today` or `yesterday` (midnight in `zone`), an age such as `-2h` or `2h`, or ISO 8601 such as `2026-06-15`,
     /// `2026-06-15T12:34`, `2026-06-15T12:34:10.5Z` or `…+02:00`. A time without a zone is in `zone`.
     package static func instant(_ text: String, now: Timestamp, zone: Zone) throws(Invalid) -> Timestamp {
         switch text {
         case "now": return now
-        case "today":
+        case "today", "yesterday":
             let local = now.advanced(bySeconds: Double(zone.offset(at: now.unixSeconds)))
-            return Timestamp(milliseconds: zone.moment(showing: local.date.daysSince1970 * 86_400) * 1000)
+            let day = local.date.daysSince1970 - (text == "today" ? 0 : 1)
+            return Timestamp(milliseconds: zone.moment(showing: day * 86_400) * 1000)
         default: break
         }
-        if text.hasPrefix("-"), let age = seconds(text.dropFirst()) {
+        // Nobody asks for the future.
+        if let age = seconds(text.hasPrefix("-") ? text.dropFirst() : text[...]) {
             return max(now.advanced(bySeconds: -Double(age)), Self.earliest)
         }
         if let instant = iso(text, zone: zone) { return instant }
         throw Invalid(
             description:
-                "\"\(Text.safe(text))\" is not a time: give now, today, an age such as -2h (s, m, h, d), "
+                "\"\(Text.safe(text))\" is not a time: give now, today, yesterday, an age such as 2h (s, m, h, d, w), "
                 + "or ISO-8601 such as 2026-06-15T12:34:00Z")
     }
 
-    /// Parses a duration such as `90s`, `15m`, `2h` or `7d` into seconds.
+    /// Parses a duration such as `90s`, `15m`, `2h`, `7d` or `1w` into seconds.
     package static func duration(_ text: String) throws(Invalid) -> Int64 {
         // Accept for --last what works for --from.
         guard let seconds = seconds(text.hasPrefix("-") ? text.dropFirst() : text[...]) else {
             throw Invalid(
                 description:
-                    "\"\(Text.safe(text))\" is not a duration: give a whole number and s, m, h or d, "
-                    + "such as 2h")
+                    "\"\(Text.safe(text))\" is not a duration: give a whole number and s, m, h, d or "
+                    + "w, such as 2h")
         }
         return seconds
     }
 
     private static func seconds(_ text: Substring) -> Int64? {
-        let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+        let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
         guard let last = text.last, let unit = units[last] else { return nil }
-        // Nine digits of days do not overflow.
+        // Nine digits of weeks do not overflow.
         guard let count = number(text.dropLast(), digits: 1...9) else { return nil }
         return Int64(count) * unit
     }

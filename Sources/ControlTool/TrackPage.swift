@@ -46,11 +46,12 @@ package struct TrackPage {
 
     /// The lines after the last location.
     package func end(
-        _ summary: TrackSummary, fences: [Wire.Geofence], trips: [Wire.Trip] = []
+        _ summary: TrackSummary, fences: [Wire.Geofence], trips: [Wire.Trip] = [], units: Units = .metric
     ) throws -> [String] {
         let facts = Facts(
             version: Release.version, origin: origin?.milliseconds ?? 0, summary: summary,
-            fences: fences, trips: trips)
+            fences: fences, trips: trips,
+            units: .init(speed: units.speedName, long: units.long, short: units.short))
         return [template[1] + Self.escapedForScript(try JSONLine.encode(facts)) + template[2]]
     }
 
@@ -75,6 +76,15 @@ private struct Facts: Encodable {
     let summary: TrackSummary
     let fences: [Wire.Geofence]
     let trips: [Wire.Trip]
+    let units: Shown
+
+    /// What people read; the data stay in metres and metres per second.
+    struct Shown: Encodable {
+        /// Name of the long unit per hour.
+        let speed: String
+        let long: Units.Length
+        let short: Units.Length
+    }
 }
 
 extension String {

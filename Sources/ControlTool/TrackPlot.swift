@@ -40,20 +40,24 @@ package struct TrackPlot {
 
     /// The drawing with its legend, in at most `columns` and `rows`.
     package func lines(
-        _ summary: TrackSummary, columns: Int, rows: Int, clock: Clock, palette: Palette
+        _ summary: TrackSummary, columns: Int, rows: Int, clock: Clock, palette: Palette,
+        units: Units = .metric
     ) -> [String] {
         guard !points.isEmpty else { return [] }
         let columns = min(max(columns, 20), 500)
-        var canvas = Braille(columns: columns, rows: min(max(rows - 5, 4), 200))
+        let title = Text.wrapStyled(title(summary, clock: clock, palette: palette, units), width: columns)
+        let legend = Text.wrapStyled(legend(summary, clock: clock, palette: palette), width: columns)
+        // The line with the extent has about 80 columns, the bar one; the shell's prompt wants one, too.
+        let others = title.count + legend.count + (columns < 80 ? 2 : 1) + 2
+        var canvas = Braille(columns: columns, rows: min(max(rows - others, 4), 200))
         let view = View(points.map { ($0.latitude, $0.longitude) }, canvas, least: Self.leastExtent)
         draw(on: &canvas, view)
         mark(summary.stops, on: &canvas, view)
         let body = canvas.lines { letter in
             letter == "P" ? palette.warning("P") : palette.strong(String(letter))
         }
-        return [title(summary, clock: clock, palette: palette)] + body
-            + [view.scaleBar(columns: columns), palette.faint(view.extent())]
-            + legend(summary, clock: clock, palette: palette)
+        let extent = Text.wrap(view.extent(units), width: columns).map(palette.faint)
+        return title + body + [view.scaleBar(columns: columns, units)] + extent + legend
     }
 
     private func draw(on canvas: inout Braille, _ view: View) {
@@ -78,17 +82,19 @@ package struct TrackPlot {
         }
     }
 
-    private func title(_ summary: TrackSummary, clock: Clock, palette: Palette) -> String {
+    private func title(
+        _ summary: TrackSummary, clock: Clock, palette: Palette, _ units: Units
+    ) -> String {
         let count = summary.locations == 1 ? "1 location" : "\(Quantity.count(summary.locations)) locations"
-        var text = palette.strong("\(count), \(Quantity.distance(meters: summary.distanceMeters))")
+        var text = palette.strong("\(count), \(units.distance(summary.distanceMeters))")
         if let start = summary.start, let length = clock.length(from: start, to: summary.end) {
             text += " in \(length)"
         }
-        if let speed = summary.highestSpeed { text += ", at most \(Quantity.fixed(speed, 1)) m/s" }
+        if let speed = summary.highestSpeed { text += ", at most " + units.speedText(speed) }
         return text
     }
 
-    private func legend(_ summary: TrackSummary, clock: Clock, palette: Palette) -> [String] {
+    private func legend(_ summary: TrackSummary, clock: Clock, palette: Palette) -> String {
         var parts: [String] = []
         if let start = summary.start { parts.append("\(palette.strong("A")) \(clock.local(start))") }
         if let end = summary.end { parts.append("\(palette.strong("B")) \(clock.local(end))") }
@@ -96,7 +102,7 @@ package struct TrackPlot {
             let count = summary.stops.count
             parts.append("\(palette.warning("P")) \(count == 1 ? "1 stop" : "\(count) stops")")
         }
-        return [parts.joined(separator: "   ")]
+        return parts.joined(separator: "   ")
     }
 }
 
@@ -137,27 +143,26 @@ extension TrackPlot {
         }
 
         /// A bar of 1, 2 or 5 times a power of ten.
-        func scaleBar(columns: Int) -> String {
-            let most = metersPerDot * 2 * Double(columns) * 0.4
+        func scaleBar(columns: Int, _ units: Units) -> String {
+            let meters = metersPerDot * 2 * Double(columns) * 0.4
+            // A thousand feet are less than a mile.
+            let unit = meters < min(units.long.meters, units.short.meters * 1000) ? units.short : units.long
+            let most = unit.count(meters)
             var length = pow(10, floor(log10(max(most, 1e-3))))
             for factor in [5.0, 2.0] where length * factor <= most {
                 length *= factor
                 break
             }
-            let cells = max(Int((length / (metersPerDot * 2)).rounded()), 2)
-            let text =
-                length < 1
-                ? "\(Quantity.exact(length)) m"
-                : length < 1000
-                    ? "\(Quantity.fixed(length, 0)) m" : "\(Quantity.fixed(length / 1000, 0)) km"
+            let cells = max(Int((length * unit.meters / (metersPerDot * 2)).rounded()), 2)
+            let text = (length < 1 ? Quantity.exact(length) : Quantity.fixed(length, 0)) + " " + unit.name
             return "├" + String(repeating: "─", count: cells - 2) + "┤ \(text), north is up"
         }
 
-        func extent() -> String {
+        func extent(_ units: Units) -> String {
             func text(_ degrees: Double) -> String { Quantity.fixed(TrackPlot.wrapped(degrees), 5) }
             let height = half.latitude * 2 * TrackPlot.degree
             let width = half.longitude * 2 * TrackPlot.degree * shrink
-            return "\(Quantity.distance(meters: width)) × \(Quantity.distance(meters: height)), "
+            return "\(units.distance(width)) × \(units.distance(height)), "
                 + "from \(text(middle.latitude - half.latitude)), \(text(middle.longitude - half.longitude)) "
                 + "to \(text(middle.latitude + half.latitude)), \(text(middle.longitude + half.longitude))"
         }

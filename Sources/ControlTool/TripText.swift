@@ -4,40 +4,45 @@ package import ControlProtocol
 /// Trips as a table of 80 columns.
 package enum TripText {
     /// The header, one line per trip, and the sum of several.
-    package static func table(_ trips: [Wire.Trip], clock: Clock) -> [String] {
-        var lines = [row("STARTED (\(clock.zone.name))", "ENDED", "km", "TOP km/h", "TIME", "STANDING")]
+    ///
+    /// - Parameter width: of the terminal; nil: all columns.
+    package static func table(
+        _ trips: [Wire.Trip], clock: Clock, units: Units = .metric, width: Int? = nil
+    ) -> [String] {
+        let table = Table(
+            [
+                .init(title: "STARTED (\(clock.zone.name))", width: 19, worth: 9),
+                .init(title: "ENDED", width: 11, worth: 3),
+                .init(title: units.long.name, width: 8, isRight: true, worth: 9),
+                .init(title: "TOP \(units.speedName)", width: 8, isRight: true, worth: 2),
+                .init(title: "TIME", width: 12, isRight: true, worth: 4),
+                .init(title: "STANDING", width: 12, isRight: true, worth: 1),
+            ], width: width)
+        func length(_ meters: Double) -> String { Quantity.fitting(units.long.count(meters), 1, 8) }
+        var lines = [table.header]
         lines += trips.map { trip in
-            row(
+            table.row([
                 String(clock.local(trip.startedAt).prefix(16)),
                 trip.endedAt.map { String(clock.local($0).dropFirst(5).prefix(11)) } ?? "under way",
-                kilometers(trip.distanceMeters),
-                trip.topSpeed.map { Quantity.fitting($0 * 3.6, 0, 8) } ?? "-",
-                duration(trip.durationSeconds), duration(trip.idleSeconds))
+                length(trip.distanceMeters),
+                trip.topSpeed.map { Quantity.fitting(units.speed($0), 0, 8) } ?? "-",
+                duration(trip.durationSeconds), duration(trip.idleSeconds),
+            ])
         }
         guard trips.count > 1 else { return lines }
         let total = trips.reduce(0) { $0 + $1.distanceMeters }
         let time = trips.reduce(0) { $0 + $1.durationSeconds }
         let standing = trips.reduce(0) { $0 + $1.idleSeconds }
         lines.append(
-            row(
-                "\(Quantity.count(trips.count)) trips", "", kilometers(total), "", duration(time),
-                duration(standing)))
+            table.row([
+                "\(Quantity.count(trips.count)) trips", "", length(total), "", duration(time),
+                duration(standing),
+            ]))
         return lines
     }
 
-    private static func kilometers(_ meters: Double) -> String { Quantity.fitting(meters / 1000, 1, 8) }
-
     private static func duration(_ seconds: Double) -> String {
         Quantity.duration(seconds: Int64(exactly: min(max(seconds, 0), 1e12).rounded()) ?? 0)
-    }
-
-    private static func row(
-        _ start: String, _ end: String, _ length: String, _ top: String, _ time: String, _ standing: String
-    ) -> String {
-        [
-            Text.left(start, 19), Text.left(end, 11), Text.right(length, 8), Text.right(top, 8),
-            Text.right(time, 12), Text.right(standing, 12),
-        ].joined(separator: " ")
     }
 }
 

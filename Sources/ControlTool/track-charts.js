@@ -1,7 +1,7 @@
 // The charts ------------------------------------------------------------------------------------------------------
 const charts = [
-  {canvas: document.getElementById("speed"), value: i => speedAt(i) === null ? null : speedAt(i) * 3.6, floor: 0},
-  {canvas: document.getElementById("altitude"), value: altitudeAt, floor: null},
+  {canvas: document.getElementById("speed"), value: i => speedAt(i) === null ? null : speedIn(speedAt(i)), floor: 0},
+  {canvas: document.getElementById("altitude"), value: i => altitudeAt(i) === null ? null : altitudeAt(i) / short.meters, floor: null},
 ];
 const left = 46, bottom = 20, top_ = 6, right = 8;
 for (const chart of charts) {
@@ -95,10 +95,10 @@ const tip = document.getElementById("tip");
 function describe(i) {
   const lines = [fullTime(times[i])];
   const speed = speedAt(i), bearing = bearingAt(i), altitude = altitudeAt(i), accuracy = accuracyAt(i);
-  lines.push(speed === null ? "speed unknown" : (speed * 3.6).toFixed(1) + " km/h"
+  lines.push(speed === null ? "speed unknown" : speedText(speed, 1)
     + (bearing === null ? "" : ", " + Math.round(bearing) + "°"));
-  if (altitude !== null) lines.push(altitude.toFixed(1) + " m high");
-  lines.push(rows[i][1].toFixed(6) + ", " + rows[i][2].toFixed(6) + (accuracy === null ? "" : " ±" + Math.round(accuracy) + " m"));
+  if (altitude !== null) lines.push((altitude / short.meters).toFixed(1) + " " + short.name + " high");
+  lines.push(rows[i][1].toFixed(6) + ", " + rows[i][2].toFixed(6) + (accuracy === null ? "" : " ±" + near(accuracy)));
   return lines.join("\n");
 }
 function hover(index, x, y) {
@@ -151,6 +151,8 @@ function showTrip(from, to) {
   redraw();
   map.scrollIntoView({block: "nearest"});
 }
+document.getElementById("speed-unit").textContent = facts.units.speed;
+document.getElementById("height-unit").textContent = short.name;
 const total = facts.summary;
 document.getElementById("title").textContent = document.title =
   count ? "Track of " + new Date(times[0]).toLocaleDateString(undefined, {dateStyle: "long"}) : "Track";
@@ -158,7 +160,7 @@ document.getElementById("summary").textContent = [
   count.toLocaleString("en") + (count === 1 ? " location" : " locations"), meters(total.distance_meters),
   count ? fullTime(times[0]) + " to " + fullTime(times[count - 1]) : "",
   count ? duration((times[count - 1] - times[0]) / 1000) : "",
-  total.highest_speed === undefined ? "" : "at most " + (total.highest_speed * 3.6).toFixed(1) + " km/h",
+  total.highest_speed === undefined ? "" : "at most " + speedText(total.highest_speed, 1),
   "times in " + Intl.DateTimeFormat().resolvedOptions().timeZone,
 ].filter(Boolean).join(" · ");
 for (const trip of facts.trips) {
@@ -169,7 +171,7 @@ for (const trip of facts.trips) {
   cell(row, meters(trip.distance_meters), "number");
   cell(row, duration(trip.duration_seconds), "number");
   cell(row, duration(trip.idle_seconds), "number");
-  cell(row, trip.top_speed === undefined ? "" : (trip.top_speed * 3.6).toFixed(0) + " km/h", "number");
+  cell(row, trip.top_speed === undefined ? "" : speedText(trip.top_speed, 0), "number");
   press(row, () => showTrip(from, to));
 }
 for (const stop of total.stops) {

@@ -30,8 +30,14 @@ const xs = lons.map(lon => (lon - middle.lon) * degree * shrink), ys = lats.map(
 const dayTime = new Intl.DateTimeFormat(undefined, {dateStyle: "medium", timeStyle: "medium"});
 const onlyTime = new Intl.DateTimeFormat(undefined, {hour: "2-digit", minute: "2-digit"});
 const fullTime = ms => dayTime.format(ms);
-const meters = value => value < 1000 ? Math.round(value) + " m"
-  : (value / 1000).toFixed(value < 100000 && value % 1000 ? 1 : 0) + " km";
+const {long, short} = facts.units;
+const near = value => Math.round(value / short.meters) + " " + short.name;
+const meters = value => {
+  if (value / short.meters < 1000) return near(value);
+  const far = value / long.meters;
+  return far.toFixed(far < 100 && far % 1 ? 1 : 0) + " " + long.name;
+};
+const speedIn = value => value * 3600 / long.meters, speedText = (value, digits) => speedIn(value).toFixed(digits) + " " + facts.units.speed;
 const duration = seconds => {
   const minutes = Math.round(seconds / 60);
   if (seconds < 60) return Math.round(seconds) + " s";
@@ -168,14 +174,15 @@ function label(pen, mx, my, text, fill, width, height, offset) {
   pen.font = "12px system-ui, sans-serif";
 }
 function drawScale(pen, height) {
-  const length = round125(140 / view.scale), pixels = length * view.scale;
+  const most = 140 / view.scale, unit = most < Math.min(long.meters, short.meters * 1000) ? short : long;
+  const length = round125(most / unit.meters), pixels = length * unit.meters * view.scale;
   pen.strokeStyle = pen.fillStyle = colours.ink;
   pen.lineWidth = 1.5;
   pen.beginPath();
   pen.moveTo(14, height - 20); pen.lineTo(14, height - 14); pen.lineTo(14 + pixels, height - 14);
   pen.lineTo(14 + pixels, height - 20);
   pen.stroke();
-  pen.fillText(length >= 1 ? meters(length) : length.toFixed(2) + " m", 20, height - 20);
+  pen.fillText((length >= 1 ? length : length.toFixed(2)) + " " + unit.name, 20, height - 20);
 }
 function zoom(factor, x, y) {
   const box = map.getBoundingClientRect();

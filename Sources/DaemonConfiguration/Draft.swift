@@ -7,6 +7,7 @@ struct Draft {
     var vehicle = Settings.Vehicle()
     var store = Settings.Store()
     var logLevel = Settings.LogLevel.info
+    var units = Settings.Units.metric
     /// `[sync]`, or the table that ``Key/placed(in:)`` has put in its place.
     var main = DestinationDraft()
     private(set) var others: [String: DestinationDraft] = [:]
@@ -31,6 +32,7 @@ struct Draft {
         settings.vehicle = vehicle
         settings.store = store
         settings.logLevel = logLevel
+        settings.units = units
         settings.extras = Dictionary(extras.map { ($0.name, $0.value.text) }, uniquingKeysWith: { $1 })
         settings.sync = main.settings
         settings.destinations = others.sorted { $0.key < $1.key }.compactMap { name, table in

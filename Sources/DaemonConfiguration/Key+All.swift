@@ -3,16 +3,22 @@ extension Key {
 
     /// Every setting, in the order of the manual.
     package static let all: [Key] =
-        gpsd + tracking + vehicle + store + sync + formats + commands + auth + [
-            .choice(
-                "log.level", \.logLevel,
-                "The least severe lines that are logged; debug shows each stage of each request, and no position."
-            ),
-            .open(
-                "extras", \.extras, isSecret: false, Rules.extra,
-                "Texts sent with every batch: at most 64, names up to 100 bytes, values up to 1024."
-            ).tunable,
-        ]
+        gpsd + tracking + vehicle + store + sync + formats + commands + auth + others
+
+    private static let others: [Key] = [
+        .choice(
+            "log.level", \.logLevel,
+            "The least severe lines that are logged; debug shows each stage of each request, and no position."
+        ),
+        .choice(
+            "display.units", \.units,
+            "Units in which beekonctl shows lengths and speeds; files and uploads have metres."
+        ).tunable,
+        .open(
+            "extras", \.extras, isSecret: false, Rules.extra,
+            "Texts sent with every batch: at most 64, names up to 100 bytes, values up to 1024."
+        ).tunable,
+    ]
 
     private static let gpsd: [Key] = [
         .text("gpsd.host", \.gpsd.host, Rules.host, "Host that gpsd runs on."),

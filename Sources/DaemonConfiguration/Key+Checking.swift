@@ -1,3 +1,5 @@
+internal import Base
+
 extension Key {
     /// A value that may be used; `note` says so when it was moved into the allowed range.
     struct Accepted {

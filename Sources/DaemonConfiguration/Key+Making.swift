@@ -1,3 +1,4 @@
+internal import Base
 internal import Envelope
 
 typealias Path<Field> = any (WritableKeyPath<Draft, Field> & Sendable)

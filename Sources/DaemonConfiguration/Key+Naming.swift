@@ -1,3 +1,5 @@
+internal import Base
+
 extension Key {
     /// First part of the name of a further destination's setting.
     static let destination = "destination"
@@ -108,6 +110,10 @@ extension Key {
         }
         let table = row.split(separator: ".").dropLast().joined(separator: ".")
         let known = all.map(\.name).filter { $0.hasPrefix(table + ".") && !table.isEmpty }
+        // `interval`, where `interval_seconds` is meant.
+        if let longer = known.first(where: { $0.hasPrefix(row + "_") }) {
+            return "is not a setting; did you mean \(placed(longer))?"
+        }
         guard !known.isEmpty else {
             let known = (tables.sorted() + [destination + ".NAME", "extras"]).joined(separator: ", ")
             return "is not a setting; the tables are \(known)"

@@ -1,3 +1,5 @@
+internal import Base
+
 // What a server may be allowed to ask for.
 
 extension Rules {

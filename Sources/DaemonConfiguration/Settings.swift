@@ -22,6 +22,8 @@ package struct Settings: Sendable, Equatable {
     package internal(set) var holdsRows = false
     /// The least severe lines that are logged.
     package var logLevel = LogLevel.info
+    /// How lengths and speeds are shown to people.
+    package var units = Units.metric
     /// Texts sent along with every batch: at most 64, keys ≤ 100 bytes, values ≤ 1024 bytes.
     package var extras: [String: String] = [:]
 
@@ -111,6 +113,16 @@ package struct Settings: Sendable, Equatable {
         case info
         /// Also each stage of each request.
         case debug
+    }
+
+    /// For people's eyes only, by beekonctl: the daemon itself, what it sends and all files have metres.
+    package enum Units: String, Sendable, CaseIterable {
+        /// km, m and km/h.
+        case metric
+        /// Miles, feet and mph.
+        case imperial
+        /// Nautical miles, metres and knots.
+        case nautical
     }
 
     /// What a power cut may cost.

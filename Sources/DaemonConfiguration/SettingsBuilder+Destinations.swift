@@ -1,3 +1,5 @@
+internal import Base
+
 // What only shows in a whole destination, or between several of them.
 
 extension SettingsBuilder {

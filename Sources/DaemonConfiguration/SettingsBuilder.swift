@@ -1,3 +1,4 @@
+internal import Base
 internal import Envelope
 
 /// Puts the layers together, looks at what only shows in the whole, and makes the listing.

@@ -10,7 +10,7 @@ extension Checks {
         if facts.connection?.kind == .permissionDenied {
             return .skipped("beekond", "\(facts.user.name) may not connect to \(facts.socket)")
         }
-        let message = facts.connection?.message ?? "beekond is not running: systemctl start beekond"
+        let message = facts.connection?.message ?? "beekond is not running: sudo systemctl start beekond"
         guard let colon = message.firstRange(of: ": ") else {
             return .failed("beekond", message, "systemctl status beekond")
         }
@@ -43,7 +43,7 @@ extension Checks {
             let more = problems.count > 1 ? " (and \(problems.count - 1) more)" : ""
             return .failed(
                 name, (problems.first ?? "\(facts.configuration) is broken") + more,
-                "correct it, then beekond --check, then systemctl reload beekond")
+                "correct it, then beekond --check, then sudo systemctl reload beekond")
         }
         if facts.status?.degraded.contains("config") ?? false {
             return .failed(
@@ -53,7 +53,7 @@ extension Checks {
         switch facts.file {
         case .good(let warnings):
             guard let first = warnings.first else { return .ok(name, "\(facts.configuration) is valid") }
-            return .failed(name, first, "change it in \(facts.configuration), then systemctl reload beekond")
+            return .failed(name, first, "change it in \(facts.configuration), then sudo systemctl reload beekond")
         case .missing: return .ok(name, "no \(facts.configuration): all settings have their defaults")
         case .elsewhere:
             return .skipped(name, "beekond uses a file elsewhere", "name the file with --config")

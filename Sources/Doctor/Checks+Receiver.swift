@@ -9,11 +9,11 @@ extension Checks {
         case .silent:
             return .failed(
                 "gpsd", "\(place) accepts connections but does not talk like gpsd",
-                "see gpsd.host and gpsd.port; systemctl restart gpsd.socket gpsd")
+                "see gpsd.host and gpsd.port; sudo systemctl restart gpsd.socket gpsd")
         case .failed(let why):
             return .failed(
                 "gpsd", "no connection to \(place): \(why)",
-                "apt install gpsd, systemctl enable --now gpsd.socket; or correct gpsd.host and gpsd.port")
+                "sudo apt install gpsd, sudo systemctl enable --now gpsd.socket; or correct gpsd.host and gpsd.port")
         }
     }
 
@@ -58,7 +58,7 @@ extension Checks {
         if let device = connectedSource(facts)?.device { return .ok(name, device) }
         return .failed(
             name, "gpsd has no receiver",
-            "plug it in, or name it in DEVICES of /etc/default/gpsd, then systemctl restart gpsd")
+            "plug it in, or name it in DEVICES of /etc/default/gpsd, then sudo systemctl restart gpsd")
     }
 
     static func modemManager(_ facts: Facts) -> Finding {
@@ -70,7 +70,7 @@ extension Checks {
         if device.isIgnored { return .ok(name, "is running, but configured to leave \(device.path) alone") }
         return .failed(
             name, "may take \(device.path) for a modem and disturb it",
-            "systemctl disable --now ModemManager; or a udev rule with ENV{ID_MM_DEVICE_IGNORE}=\"1\"")
+            "sudo systemctl disable --now ModemManager; or a udev rule with ENV{ID_MM_DEVICE_IGNORE}=\"1\"")
     }
 
     static func fix(_ facts: Facts) -> Finding {

@@ -11,7 +11,7 @@ extension Checks {
             return .failed(
                 name, "\(what): the chip is there, but beekond is not given it",
                 "install gpio-ignition.conf of the package's examples, with the path of the chip; "
-                    + "after replugging the chip, systemctl restart beekond")
+                    + "after replugging the chip, sudo systemctl restart beekond")
         }
         return .failed(
             name, parts.first ?? error, parts.count > 1 ? parts[1] : "journalctl -u beekond says more")

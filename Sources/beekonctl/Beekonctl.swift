@@ -1,5 +1,7 @@
 import ArgumentParser
+import ControlTool
 import Glibc
+internal import Linux
 
 @main
 struct Beekonctl: ParsableCommand {
@@ -12,22 +14,41 @@ struct Beekonctl: ParsableCommand {
               beekonctl start && beekonctl watch
               beekonctl history --last 2h --format csv -o track.csv
 
-            TIMES are ISO-8601 (2026-06-15T12:34:00Z; local without a zone), ages (-2h; s, m, h, d), now or \
-            today.
+            TIMES are ISO-8601 (2026-06-15T12:34:00Z; local without a zone), ages (2h or -2h; s, m, h, d, w), now, \
+            today or yesterday.
 
             EXIT CODES follow sysexits.h: 0 done, 64 usage, 69 beekond not reachable, 74 input or output, \
             75 try again later, 77 permission, 78 configuration.
             """,
         version: "0.1.0",
-        subcommands: [
-            StatusCommand.self, StartCommand.self, StopCommand.self, SyncCommand.self, WatchCommand.self,
-            LocateCommand.self, MotionCommand.self, HistoryCommand.self, SessionsCommand.self,
-            TripsCommand.self, EventsCommand.self, OdometerCommand.self, GeofenceCommand.self,
-            DeleteCommand.self, ExtrasCommand.self, ConfigCommand.self, ReloadCommand.self,
-            IgnitionCommand.self, DestinationsCommand.self, DestinationCommand.self, RejectedCommand.self,
-            ResendCommand.self, CommandsCommand.self,
-            AuthCommand.self, PlotCommand.self, DoctorCommand.self,
-            MetricsCommand.self, ReportCommand.self,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "See",
+                subcommands: [
+                    StatusCommand.self, WatchCommand.self, LocateCommand.self, DoctorCommand.self,
+                ]),
+            CommandGroup(
+                name: "Control",
+                subcommands: [
+                    StartCommand.self, StopCommand.self, MotionCommand.self, IgnitionCommand.self,
+                    OdometerCommand.self, GeofenceCommand.self, ExtrasCommand.self,
+                ]),
+            CommandGroup(
+                name: "Data",
+                subcommands: [
+                    HistoryCommand.self, TripsCommand.self, EventsCommand.self, SessionsCommand.self,
+                    PlotCommand.self, DeleteCommand.self,
+                ]),
+            CommandGroup(
+                name: "Upload",
+                subcommands: [
+                    SyncCommand.self, DestinationsCommand.self, DestinationCommand.self, RejectedCommand.self,
+                    ResendCommand.self, CommandsCommand.self,
+                ]),
+            CommandGroup(
+                name: "Set-up",
+                subcommands: [ConfigCommand.self, ReloadCommand.self, AuthCommand.self]),
+            CommandGroup(name: "Support", subcommands: [ReportCommand.self, MetricsCommand.self]),
         ])
 
     /// Given before the verb they have the same effect: the verb's own group adopts them.
@@ -36,6 +57,33 @@ struct Beekonctl: ParsableCommand {
     static func main() {
         // If the reader goes away, writing fails with EPIPE, which ends the tool quietly.
         signal(SIGPIPE, SIG_IGN)
-        main(nil)
+        let arguments = Array(Arguments.all.dropFirst())
+        if let complaint = Spelling.complaint(about: arguments, of: self) {
+            CommonOptions.warn(complaint)
+            exit(withError: ExitCode(64))
+        }
+        do {
+            var command = try parseAsRoot(arguments)
+            try command.run()
+        } catch {
+            end(error)
+        }
+    }
+
+    /// As ArgumentParser ends a program, but for long lines of usage, which it leaves to the terminal to break.
+    private static func end(_ error: any Error) -> Never {
+        let code = exitCode(for: error)
+        let descriptor = code == .success ? STDOUT_FILENO : STDERR_FILENO
+        let text = fullMessage(for: error)
+        let lines = text.isEmpty ? [] : text.split(separator: "\n", omittingEmptySubsequences: false)
+        let bytes = Array(lines.map { Terminal.wrapped(String($0), on: descriptor) }.joined().utf8)
+        var written = 0
+        while written < bytes.count {
+            let count = bytes[written...].withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+            // Nobody is left to tell.
+            guard count > 0 else { break }
+            written += count
+        }
+        exit(code.rawValue)
     }
 }

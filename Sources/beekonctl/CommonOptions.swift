@@ -41,15 +41,32 @@ struct CommonOptions: ParsableArguments {
 
     /// Writes a line to stderr.
     static func warn(_ message: String) {
-        let line = Array("beekonctl: \(message)\n".utf8)
+        let line = Array(Terminal.wrapped("beekonctl: \(message)", on: STDERR_FILENO).utf8)
         // If stderr is gone as well, there is nobody left to tell.
         _ = write(STDERR_FILENO, line, line.count)
     }
 
-    /// Prints the parameters of a reply as JSON, or `text`.
-    func print(_ value: some Encodable, text: @autoclosure () -> [String]) throws {
+    /// How the upload to a destination does, while another connection waits; nil when that cannot be asked.
+    func syncStatus(of name: String?) -> Wire.SyncStatus? {
+        guard var client = try? connect() else { return nil }
+        let status = try? client.call(Wire.GetStatus.self, .init(), timeoutSeconds: 1).status
+        return try? status?.destination(named: name).sync
+    }
+
+    /// Prints the parameters of a reply as JSON, or `text`, whose lines are broken between words on a terminal.
+    ///
+    /// - Parameter isFormat: programs read the text, too.
+    func print(
+        _ value: some Encodable, isFormat: Bool = false, text: @autoclosure () -> [String]
+    ) throws {
         var output = Output()
-        for line in json ? [try JSONLine.encode(value)] : text() { try output.line(line) }
+        if json {
+            try output.line(try JSONLine.encode(value))
+        } else {
+            for line in text() {
+                output.add(isFormat ? line + "\n" : Terminal.wrapped(line, on: STDOUT_FILENO))
+            }
+        }
         try output.finish()
     }
 
@@ -63,7 +80,13 @@ struct CommonOptions: ParsableArguments {
     }
 
     /// Width of tables; nil when stdout is not a terminal, so that scripts get complete lines.
-    static var columns: Int? { isatty(STDOUT_FILENO) == 1 ? max(Terminal.size().columns, 60) : nil }
+    static var columns: Int? { isatty(STDOUT_FILENO) == 1 ? max(Terminal.size().columns, 20) : nil }
+
+    /// The units that the configuration wants lengths and speeds to be shown in; not asked for where programs read.
+    func units() -> Units {
+        guard !json, var client = try? connect() else { return .metric }
+        return Units((try? client.call(Wire.GetConfig.self, .init(), timeoutSeconds: 3).settings) ?? [])
+    }
 
     static var clock: Clock { Clock(now: .now(), zone: .local) }
 }
@@ -80,7 +103,7 @@ func confirm(_ question: String, to verb: String = "delete", refusal: String = "
         throw Failure(
             "cannot ask without a terminal: add --yes to \(verb) without confirmation", exitCode: 64)
     }
-    let text = Array("\(question) [y/N] ".utf8)
+    let text = Array((Terminal.wrapped("\(question) [y/N]", on: STDERR_FILENO).dropLast() + " ").utf8)
     // On stderr: stdout may be a file meant only for the result.
     _ = write(STDERR_FILENO, text, text.count)
     guard ["y", "yes"].contains((readLine() ?? "").lowercased()) else {

@@ -47,7 +47,9 @@ struct ConfigCommand: ParsableCommand {
                 let chosen = try ConfigText.chosen(all, named: names)
                 try common.print(
                     Wire.GetConfig.Result(settings: chosen),
-                    text: ConfigText.table(chosen, withOrigin: origin))
+                    text: ConfigText.table(
+                        chosen, withOrigin: origin,
+                        width: min(CommonOptions.columns ?? ConfigText.width, ConfigText.width)))
             }
         }
     }

@@ -20,7 +20,7 @@ struct DeleteCommand: ParsableCommand {
     @OptionGroup var common: CommonOptions
 
     @Option(
-        parsing: .unconditional, help: "Only locations at or before this time: ISO-8601, -2h, now or today.")
+        parsing: .unconditional, help: "Only locations at or before this time: ISO-8601, 2h (ago), now, today or yesterday.")
     var before: String?
 
     @Flag(help: "Do not ask for confirmation.")
@@ -35,12 +35,44 @@ struct DeleteCommand: ParsableCommand {
             // Connect before asking: without a daemon the question would be pointless.
             var client = try common.connect()
             if !yes {
-                let what = cutoff.map { "every stored location up to \($0.text(in: clock.zone))" }
-                try confirm("Delete \(what ?? "ALL stored locations"), uploaded or not?")
+                let upTo = cutoff.map { "up to " + $0.text(in: clock.zone) }
+                try confirm(question(upTo: upTo, try count(before: cutoff?.iso8601)))
             }
             let result = try delete(before: cutoff?.iso8601, by: &client)
             try common.print(result, text: text(result))
         }
+    }
+
+    /// - Parameter count: nil: not known.
+    private func question(upTo end: String?, _ count: (all: Int, unsent: Int)?) -> String {
+        let which = end.map { " \($0)" } ?? ""
+        guard let (all, unsent) = count else {
+            return "Delete \(end == nil ? "ALL stored locations" : "every stored location\(which)"), uploaded or not?"
+        }
+        let what = "\(Quantity.count(all)) stored locations\(which)"
+        let lost =
+            unsent == 0 ? "all of which a server has received" : "\(Quantity.count(unsent)) of which nobody has received"
+        return "Delete \(end == nil ? "ALL " : "")\(what)" + (all == 0 ? ", and every trace of where it was?" : ", \(lost)?")
+    }
+
+    /// How many there are, and how many of them nobody has received; nil when the daemon cannot say.
+    private func count(before cutoff: String?) throws -> (all: Int, unsent: Int)? {
+        var client = try common.connect()
+        let progress = Progress.onTerminal(isBusy: false)
+        var (all, unsent) = (0, 0)
+        do {
+            try client.stream(
+                Wire.GetLocationCount.self, .init(before: cutoff), timeoutSeconds: 60
+            ) { part in
+                // Whatever the daemon sends, this must not trap.
+                (all, unsent) = (all &+ part.locations, unsent &+ part.unsent)
+                progress.show("counting… \(Quantity.count(all))")
+                return true
+            }
+        } catch is ControlError {
+            return nil
+        }
+        return (all, unsent)
     }
 
     private func text(_ result: Wire.DeleteLocations.Result) -> [String] {

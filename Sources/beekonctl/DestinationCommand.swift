@@ -79,22 +79,34 @@ struct DestinationCommand: ParsableCommand {
 
         @Option(
             parsing: .unconditional,
-            help: "The first time, inclusive: ISO-8601, -2h, now or today; without it, all.")
+            help: "The first time, inclusive: ISO-8601, 2h (ago), now, today or yesterday; without it, all.")
         var from: String?
 
         func run() throws {
             try common.run(for: name) {
                 let first = try interfaceTime(from, clock: CommonOptions.clock)
                 var client = try common.connect()
-                let result = try client.call(
-                    Wire.BackfillDestination.self, .init(destination: name, from: first), timeoutSeconds: 300)
+                let result = try backfill(from: first, by: &client)
                 try common.print(
                     result,
                     text: [
                         result.owed == 0
                             ? "nothing to add: \(name) has been owed all that is stored of that time"
-                            : "\(Quantity.count(result.owed)) more pending for \(name)"
+                            : "\(Quantity.count(result.owed)) more pending for \(name): the upload has begun"
                     ])
+            }
+        }
+
+        private func backfill(
+            from first: String?, by client: inout ControlClient
+        ) throws -> Wire.BackfillDestination.Result {
+            let progress = Progress.onTerminal(isBusy: false)
+            progress.show("adding…")
+            return try client.call(
+                Wire.BackfillDestination.self, .init(destination: name, from: first), timeoutSeconds: 300
+            ) {
+                guard let sync = common.syncStatus(of: name) else { return }
+                progress.show("adding… \(Quantity.count(sync.pending)) pending now")
             }
         }
     }

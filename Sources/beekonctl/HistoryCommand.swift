@@ -43,11 +43,14 @@ struct HistoryCommand: ParsableCommand {
         try common.run {
             let clock = CommonOptions.clock
             let parameters = try range.parameters(clock)
-            var writer = HistoryWriter(format: chosen, clock: clock)
+            let isFile = (output ?? "-") != "-"
+            var writer = HistoryWriter(
+                format: chosen, clock: clock, units: chosen == .table ? common.units() : .metric,
+                width: isFile ? nil : CommonOptions.columns)
             // The file is created only once the daemon has answered, so that an error leaves an existing one
             // untouched.
             var sink: Output?
-            let isBusy = isatty(STDOUT_FILENO) == 1 && (output ?? "-") == "-"
+            let isBusy = isatty(STDOUT_FILENO) == 1 && !isFile
             let count = try range.stream(common, parameters, isBusy: isBusy) { page in
                 var output = try sink.take() ?? Output.to(self.output)
                 for line in try writer.lines(page) { try output.line(line) }

@@ -51,7 +51,7 @@ struct LocateCommand: ParsableCommand {
             }
             let clock = CommonOptions.clock
             try common.print(
-                result, text: [LocationText.line(location, clock: clock)])
+                result, text: [LocationText.line(location, clock: clock, units: common.units())])
         }
     }
 }

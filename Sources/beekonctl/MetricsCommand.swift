@@ -32,7 +32,8 @@ struct MetricsCommand: ParsableCommand {
         try common.run {
             guard let textfile else {
                 let answer = try ask()
-                return try common.print(answer, text: MetricsText(answer.status, answer.counters).lines())
+                return try common.print(
+                    answer, isFormat: true, text: MetricsText(answer.status, answer.counters).lines())
             }
             var lines: [String]
             do {

@@ -19,7 +19,11 @@ struct PlotCommand: ParsableCommand {
     @OptionGroup var common: CommonOptions
     @OptionGroup var range: RangeOptions
 
-    @Option(help: "Write a page to this file, readable only by you.", completion: .file())
+    @Option(
+        name: [
+            .customLong("html"), .customLong("page"), .customShort("o"), .customLong("output"),
+        ],
+        help: "Write a page for the browser to this file, readable only by you.", completion: .file())
     var html: String?
 
     func run() throws {
@@ -43,7 +47,7 @@ struct PlotCommand: ParsableCommand {
                         summary,
                         text: plot.lines(
                             summary, columns: columns, rows: rows, clock: CommonOptions.clock,
-                            palette: CommonOptions.palette))
+                            palette: CommonOptions.palette, units: common.units()))
                 }
             }
             if summary.locations == 0 { range.explainEmptiness(common) }
@@ -67,7 +71,7 @@ struct PlotCommand: ParsableCommand {
         found.finish()
         summary = found
         guard summary.locations > 0, var output = sink.take() else { return }
-        for line in try page.end(summary, fences: try fences(), trips: try trips(within: summary)) {
+        for line in try page.end(summary, fences: try fences(), trips: try trips(within: summary), units: common.units()) {
             try output.line(line)
         }
         try output.finish()

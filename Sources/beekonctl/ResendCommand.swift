@@ -19,7 +19,7 @@ struct ResendCommand: ParsableCommand {
     @OptionGroup var common: CommonOptions
     @OptionGroup var destination: DestinationOption
 
-    @Option(parsing: .unconditional, help: "The first time, inclusive: ISO-8601, -2h, now or today.")
+    @Option(parsing: .unconditional, help: "The first time, inclusive: ISO-8601, 2h (ago), now, today or yesterday.")
     var from: String
 
     @Option(parsing: .unconditional, help: "The last time, inclusive; without it, there is no end.")
@@ -29,17 +29,29 @@ struct ResendCommand: ParsableCommand {
         try common.run(for: destination.name) {
             let (first, end) = try interfaceRange(from: from, to: to, last: nil, clock: CommonOptions.clock)
             var client = try common.connect()
-            let result = try client.call(
-                Wire.Resend.self, .init(from: first ?? from, to: end, destination: destination.name),
-                timeoutSeconds: 300)
+            let result = try resend(from: first ?? from, to: end, by: &client)
             let none =
                 "nothing uploaded is kept in that time: store.keep_uploaded = true keeps what is uploaded"
             try common.print(
                 result,
                 text: [
                     result.requeued == 0
-                        ? none : "\(Quantity.count(result.requeued)) back in the queue, under their own ids"
+                        ? none
+                        : "\(Quantity.count(result.requeued)) back in the queue, under their own ids: the upload has begun"
                 ])
+        }
+    }
+
+    private func resend(
+        from first: String, to end: String?, by client: inout ControlClient
+    ) throws -> Wire.Resend.Result {
+        let progress = Progress.onTerminal(isBusy: false)
+        progress.show("putting back…")
+        return try client.call(
+            Wire.Resend.self, .init(from: first, to: end, destination: destination.name), timeoutSeconds: 300
+        ) {
+            guard let sync = common.syncStatus(of: destination.name) else { return }
+            progress.show("putting back… \(Quantity.count(sync.pending)) pending now")
         }
     }
 }

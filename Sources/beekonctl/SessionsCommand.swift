@@ -23,7 +23,10 @@ struct SessionsCommand: ParsableCommand {
                 return
             }
             try common.print(
-                result, text: SessionText.table(result.sessions, clock: CommonOptions.clock))
+                result,
+                text: SessionText.table(
+                    result.sessions, clock: CommonOptions.clock, units: common.units(),
+                    width: CommonOptions.columns))
         }
     }
 }

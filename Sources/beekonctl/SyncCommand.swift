@@ -61,9 +61,7 @@ struct SyncCommand: ParsableCommand {
                         + "batches, and may arrive twice, under two batch ids")
             }
             // Draining a large backlog takes time; Ctrl-C leaves the drain running in the daemon.
-            let result = try client.call(
-                Wire.Sync.self, .init(wait: !noWait, destination: wanted),
-                timeoutSeconds: noWait ? ControlClient.defaultTimeoutSeconds : nil)
+            let result = try sync(&client)
             if noWait && result.outcome != "disabled" {
                 try common.print(
                     result, text: ["asked for; \(Quantity.count(result.pending)) pending"])
@@ -78,6 +76,17 @@ struct SyncCommand: ParsableCommand {
                 SyncOutcome.text(result, of: wanted, url: url(of: wanted, &client)), exitCode: code)
         }
         if code != 0 { throw ExitCode(code) }
+    }
+
+    private func sync(_ client: inout ControlClient) throws -> Wire.Sync.Result {
+        let progress = Progress.onTerminal(isBusy: false)
+        return try client.call(
+            Wire.Sync.self, .init(wait: !noWait, destination: wanted),
+            timeoutSeconds: noWait ? ControlClient.defaultTimeoutSeconds : nil
+        ) {
+            guard let sync = common.syncStatus(of: wanted) else { return }
+            progress.show("uploading… \(Quantity.count(sync.pending)) pending")
+        }
     }
 
     /// Where a destination is, as it may be shown; nil when that cannot be asked.

@@ -63,7 +63,10 @@ struct TripsCommand: ParsableCommand {
 
     private func lines(_ found: Wire.GetTrips.Result, _ clock: Clock) throws -> [String] {
         switch chosen {
-        case .table, .gpx: TripText.table(found.trips, clock: clock)
+        case .table, .gpx:
+            TripText.table(
+                found.trips, clock: clock, units: common.units(),
+                width: (output ?? "-") == "-" ? CommonOptions.columns : nil)
         case .json: [try JSONLine.encode(found)]
         case .csv: [TripCSV.header] + found.trips.map(TripCSV.row)
         }

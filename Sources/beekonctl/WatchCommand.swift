@@ -60,6 +60,7 @@ struct WatchCommand: ParsableCommand {
             var client = try common.connect()
             var output = Output()
             let palette = CommonOptions.palette
+            let units = common.units()
             var left = count ?? .max
             let descriptor = output.descriptor
             try client.stream(Wire.Subscribe.self, .init(kinds: wanted), whileOpen: descriptor) { reply in
@@ -69,7 +70,7 @@ struct WatchCommand: ParsableCommand {
                     ? [try JSONLine.encode(event)]
                     : EventText.lines(
                         event, clock: CommonOptions.clock, palette: palette,
-                        columns: CommonOptions.columns ?? 80)
+                        columns: CommonOptions.columns ?? 80, units: units)
                 for line in lines { try output.line(line) }
                 try output.flush()
                 if event.location != nil { left -= 1 }

@@ -1,5 +1,6 @@
 internal import Daemon
 internal import Glibc
+internal import Linux
 
 /// What the command line requests.
 enum Request {
@@ -52,7 +53,7 @@ func parse(_ arguments: [String]) -> Request {
 }
 
 func main() -> Int32 {
-    switch parse(CommandLine.arguments) {
+    switch parse(Arguments.all) {
     case .run(let options): return Daemon.run(options)
     case .check(let options): return Daemon.check(options)
     case .version:

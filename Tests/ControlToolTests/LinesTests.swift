@@ -10,12 +10,12 @@ struct LinesTests {
     func locationTable() {
         var widest = ScreenSamples.location
         (widest.latitude, widest.longitude) = (-90, -180)
-        (widest.accuracy, widest.speed, widest.bearing, widest.altitude) = (9999.9, 9999.9, 359.4, -9999.9)
+        (widest.accuracy, widest.speed, widest.bearing, widest.altitude) = (9999.9, 2777.75, 359.4, -9999.9)
         widest.trigger = "geofence"
         let header = LocationText.header(zone: clock.zone)
         let row = LocationText.row(widest, clock: clock)
         #expect(row == "2026-06-15 12:34:07 -90.000000 -180.000000 9999.9 9999.9  359 -9999.9 geofence")
-        #expect(header == "TIME (UTC)            LATITUDE   LONGITUDE  ACC m    m/s  DIR   ALT m TRIGGER")
+        #expect(header == "TIME (UTC)            LATITUDE   LONGITUDE  ACC m   km/h  DIR   ALT m TRIGGER")
         #expect(row.count <= 80)
     }
 
@@ -121,7 +121,7 @@ struct LinesTests {
         #expect(
             lines(.init(kind: "location", missed: 7, location: ScreenSamples.location)) == [
                 "7 events lost: this reader was too slow",
-                "12:34:07 location 37.77490, -122.41940 ±5 m, 2.5 m/s, 180°, moving",
+                "12:34:07 location 37.77490, -122.41940 ±5 m, 9.0 km/h, 180°, moving",
             ])
         #expect(lines(.init(kind: "state", state: .stopped)) == ["12:34:10 state    stopped"])
         #expect(

@@ -17,7 +17,7 @@ struct StatusScreenTests {
                 "State     tracking since 2026-06-15 08:00:00, for 4 h 34 min",
                 "Session   0190d4e0-1234-7000-8000-aabbccddeeff",
                 "Receiver  ok, /dev/ttyS1, 3D fix, 9 of 14 satellites",
-                "Last fix  37.774900, -122.419400 ±5 m, 2.5 m/s, 180°, moving",
+                "Last fix  37.774900, -122.419400 ±5 m, 9.0 km/h, 180°, moving",
                 "          3 s ago, 2026-06-15 12:34:07",
                 "Gate      15,230 fixes: 412 admitted, 14,000 too soon, 555 too near, 0 paused",
                 "Store     1,234 locations, 1.2 MB",

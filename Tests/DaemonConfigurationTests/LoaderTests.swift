@@ -200,7 +200,7 @@ import Testing
     @Test("who may change what, key by key", arguments: Key.all.map(\.name)) func rights(name: String) throws
     {
         // Without uploads nobody tells that they have stopped: a timeout of a second ends them all.
-        let tunable = ["sync.interval_seconds", "sync.batch_size", "sync.sync_threshold", "extras"]
+        let tunable = ["sync.interval_seconds", "sync.batch_size", "sync.sync_threshold", "extras", "display.units"]
         let thresholds = ["ignition_debounce", "ignition_off_delay", "trip_gap"].map {
             "vehicle.\($0)_seconds"
         }

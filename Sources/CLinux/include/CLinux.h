@@ -31,6 +31,11 @@ static inline void clinux_forbid_core_dumps(void) {
     prctl(PR_SET_DUMPABLE, 0);
 }
 
+// The arguments that this program was started with, the first of which is its name. Swift's own reads them from /proc, which
+// is missing in a chroot in which an image is built.
+int clinux_argument_count(void);
+const char *clinux_argument(int index);
+
 // Makes all threads allocate from one heap; must be called before any thread is started.
 void clinux_use_one_heap(void);
 

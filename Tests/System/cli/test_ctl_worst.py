@@ -105,7 +105,7 @@ class WorstScreenTests(TerminalTest):
     def test_every_screen(self):
         self.terminal(self.worst())
         self.check("status", "What is wrong", "failed (permanent)", "implausible leap")
-        watched = self.check("watch", "events lost", "released", "m/s, 0° (check_in)", "now stationary", "…")
+        watched = self.check("watch", "events lost", "released", "km/h, 0° (check_in)", "now stationary", "…")
         self.assertGreater(len(watched), 100)
         self.assertTrue(all(line[8] == " " and line[17] == " " for line in watched if "events lost" not in line))
         self.assert_table(self.check("history", "1e+300"), 20, 31, 43, 50, 57, 62, 70)

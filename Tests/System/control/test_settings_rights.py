@@ -81,7 +81,7 @@ class SettingsRightsTests(UsersTest):
         daemon = self.unprivileged_daemon(1, sync={"url": "https://a.example/"}).start()
         found = {row["key"]: row["value"] for row in daemon.call("GetConfig")["settings"]}
         found = {key: value for key, value in found.items() if value != "(set)"}
-        tunable = {key for key in found if key.startswith(("tracking.", "extras."))}
+        tunable = {key for key in found if key.startswith(("tracking.", "extras.", "display."))}
         tunable |= {"sync.interval_seconds", "sync.batch_size", "sync.sync_threshold"}
         tunable |= {"vehicle.ignition_debounce_seconds", "vehicle.ignition_off_delay_seconds", "vehicle.trip_gap_seconds"}
         self.assertLess({"store.max_rows", "gpsd.replay", "sync.proxy", *tunable}, set(found))

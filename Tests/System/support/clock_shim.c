@@ -17,6 +17,8 @@ struct control {
     volatile int64_t synchronised;
     // What CLOCK_BOOTTIME stands still at; 0 when it goes.
     volatile int64_t frozen;
+    // What the system clock stands still at, in nanoseconds; 0 when it goes.
+    volatile int64_t still;
 };
 
 static const struct control *control;
@@ -46,6 +48,11 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
     if (clock == CLOCK_BOOTTIME && control->frozen != 0) {
         time->tv_sec = control->frozen / 1000000000;
         time->tv_nsec = control->frozen % 1000000000;
+        return 0;
+    }
+    if ((clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE) && control->still != 0) {
+        time->tv_sec = control->still / 1000000000;
+        time->tv_nsec = control->still % 1000000000;
         return 0;
     }
     int64_t moment = (int64_t)time->tv_sec * 1000000000 + time->tv_nsec + offset;

@@ -16,6 +16,8 @@ from support.system_test import SystemTest
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "clock_shim.c")
 COMPILER = shutil.which("cc") or shutil.which("clang") or shutil.which("gcc")
 _shim: list = []
+# Bytes of the shared file.
+SIZE = 40
 
 
 def no_shim():
@@ -34,15 +36,22 @@ def shim() -> str:
     return _shim[0]
 
 
+def standing_still(path: str, milliseconds: int) -> dict:
+    """The environment of a program for which it is always this time; `path` is where its clocks are kept."""
+    with open(path, "wb") as file:
+        file.write(struct.pack("=5q", 0, 0, 0, 0, milliseconds * 1_000_000))
+    return {"LD_PRELOAD": shim(), "BEEKOND_TEST_CLOCK": path}
+
+
 class Clocks:
     """The daemon's clocks; create this before starting it. Other processes keep their own."""
 
     def __init__(self, daemon: Beekond, synchronised: bool = False):
         path = os.path.join(daemon.directory, "clocks")
         with open(path, "wb") as file:
-            file.write(bytes(32))
+            file.write(bytes(SIZE))
         with open(path, "r+b") as file:
-            self._map = mmap.mmap(file.fileno(), 32)
+            self._map = mmap.mmap(file.fileno(), SIZE)
         daemon.environment.update(LD_PRELOAD=shim(), BEEKOND_TEST_CLOCK=path)
         self.synchronised = synchronised
 

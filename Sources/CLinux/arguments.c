@@ -1,0 +1,18 @@
+#include "CLinux.h"
+
+static int count;
+static char **values;
+
+// glibc hands the arguments of main to each constructor.
+__attribute__((constructor)) static void keep(int argc, char **argv) {
+    count = argc;
+    values = argv;
+}
+
+int clinux_argument_count(void) {
+    return count;
+}
+
+const char *clinux_argument(int index) {
+    return index >= 0 && index < count ? values[index] : NULL;
+}

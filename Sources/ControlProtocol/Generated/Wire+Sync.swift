@@ -4,31 +4,37 @@ extension Wire {
     /// nothing_pending, transient, auth, permanent, rejected or disabled. Sync, SeedAuth, RetryRejected,
     /// BackfillDestination and Resend make an attempt in spite of back-off and Retry-After: 60 of them may
     /// come at once and one a second after that, more are RateLimited. Without destination all are asked to
-    /// try, and the answer is that of main; where main has no url, the worst of the others.
+    /// try, and the answer is that of main; where main has no url, the worst of the others. With all they are
+    /// waited for, all of them: the outcome is the worst, destination says whose it is, and the numbers are
+    /// sums. all together with destination is an error.
     package enum Sync: ControlMethod {
         package static let name = "org.beekond.Tracker.Sync"
 
         package struct Parameters: ControlParameters {
             package var wait: Bool?
             package var destination: String?
+            package var all: Bool?
 
-            package init(wait: Bool? = nil, destination: String? = nil) {
+            package init(wait: Bool? = nil, destination: String? = nil, all: Bool? = nil) {
                 self.wait = wait
                 self.destination = destination
+                self.all = all
             }
 
-            package static let names = ["wait", "destination"]
+            package static let names = ["wait", "destination", "all"]
         }
 
         package struct Result: Codable, Sendable, Equatable {
             package var outcome: String
             package var uploaded: Int
             package var pending: Int
+            package var destination: String?
 
-            package init(outcome: String, uploaded: Int, pending: Int) {
+            package init(outcome: String, uploaded: Int, pending: Int, destination: String? = nil) {
                 self.outcome = outcome
                 self.uploaded = uploaded
                 self.pending = pending
+                self.destination = destination
             }
         }
     }

@@ -33,6 +33,8 @@ struct SyncResult: Sendable {
     var outcome: Outcome
     var uploaded: Int
     var pending: Int
+    /// Whose outcome it is, where several were asked.
+    var destination: DestinationName?
 }
 
 /// Why a command was refused, or could not be carried out.

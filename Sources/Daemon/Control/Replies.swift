@@ -21,7 +21,9 @@ extension Wire.DeleteLocations.Result {
 extension Wire.Sync.Result {
     init?(_ completion: Completion) {
         guard case .synced(let result) = completion else { return nil }
-        self.init(outcome: result.outcome.rawValue, uploaded: result.uploaded, pending: result.pending)
+        self.init(
+            outcome: result.outcome.rawValue, uploaded: result.uploaded, pending: result.pending,
+            destination: result.destination?.text)
     }
 }
 

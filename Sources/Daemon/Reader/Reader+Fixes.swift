@@ -45,6 +45,7 @@ extension Reader {
         for (token, location) in decision.answers { answer(token, .success(location)) }
         defer { keepOdometer(now: now) }
         if !decision.trips.isEmpty { decision.add(newEvents(of: decision.trips, now: now)) }
+        vehicle?.decided(decision.location?.location, now: now)
         guard decision.isStored else { return }
         decision.set(
             ages(at: fix.time, now: now), memory: decision.location == nil ? nil : times.takeDueAges())

@@ -44,14 +44,14 @@ final class Workshop {
         session = ids.next(at: start)
     }
 
-    func location(_ second: Double) throws -> NewLocation {
+    func location(_ second: Double, speed: Double? = nil, extras: String? = nil) throws -> NewLocation {
         let time = start.advanced(bySeconds: second)
         let coordinate = try #require(Coordinate(latitude: 52.5, longitude: 13.25))
         let location = Location(
-            id: ids.next(at: time), session: session, fix: Fix(time: time, mode: 3, coordinate: coordinate),
-            trigger: .interval, motion: .unknown)
+            id: ids.next(at: time), session: session,
+            fix: Fix(time: time, mode: 3, coordinate: coordinate, speed: speed), trigger: .interval, motion: .unknown)
         return NewLocation(
-            location: location, session: session, sessionStartedAt: start, odometer: 0, extras: nil,
+            location: location, session: session, sessionStartedAt: start, odometer: 0, extras: extras,
             prunesByAge: false)
     }
 

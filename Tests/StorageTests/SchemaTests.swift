@@ -17,6 +17,11 @@ import Testing
         ),
         ("SELECT type FROM pragma_table_info('locations') WHERE name = 'ts'", "INTEGER"),
         (
+            "SELECT group_concat(name) FROM pragma_table_info('batches')",
+            "key,destination,id,format,request,session,extras,first_ts,first_seq,last_ts,last_seq,runs,events,body,"
+                + "is_permanent,is_piece"
+        ),
+        (
             "SELECT group_concat(type) FROM pragma_table_info('locations') WHERE name IN ('lat', 'lng')",
             "REAL,REAL"
         ),

@@ -77,6 +77,19 @@ struct StoredSchema: Sendable, CustomTestStringConvertible {
         // And one under way, older than the others by the times of its fixes.
         try insert(-9 ... -2, session: 3, extras: nil, workshop)
         try insert(crossing: 4, session: 3, workshop)
+        try command(workshop)
+    }
+
+    /// Two commands of a server, of which one has been run.
+    private static func command(_ workshop: Workshop) throws {
+        let commands = (1...2).map {
+            NewCommand(id: "c-\($0)", name: "start", digest: [UInt8($0)], text: #"{"command":"start"}"#)
+        }
+        _ = try workshop.store.journal(
+            CommandList(from: .main, answering: uuid(6_000_000), at: time(40), commands), sent: [])
+        if let first = try workshop.store.nextCommand(of: .main) {
+            try workshop.store.finish(first, with: CommandOutcome(error: "no"), at: time(41))
+        }
     }
 
     private static func insert(crossing number: Int, session: Int, _ workshop: Workshop) throws {
@@ -135,6 +148,8 @@ struct StoredSchema: Sendable, CustomTestStringConvertible {
             "crossing \($0.id) \($0.session) \($0.crossing.geofence) \($0.crossing.kind) \($0.crossing.time.milliseconds)"
         }
         lines += try workshop.lines("SELECT 'state ' || key || ' ' || is_inside FROM geofence_states")
+        lines += try workshop.lines(
+            "SELECT 'command ' || id || ' ' || coalesce(text, '-') || ' ' || coalesce(error, '-') FROM commands")
         lines.append("latest \(describe(try store.latestLocation()?.id))")
         for session in 1...3 {
             let tail = try store.enter(session: uuid(session), startedAt: time(0))

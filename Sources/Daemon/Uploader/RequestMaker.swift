@@ -173,13 +173,15 @@ extension Settings.Format {
         }
     }
 
-    /// What else decides the bytes of a batch, as a text; empty for `beekon` as it usually is.
+    /// What else decides the bytes of a batch, as a text; empty for `beekon` as it usually is. What is not set adds nothing:
+    /// else an upgrade would look like another setting.
     var identity: String {
         switch self {
         case .beekon(let own): own.params.isEmpty ? "" : " beekon \(own.params.text)"
         case .template(let own):
             " template \(own.method.rawValue) \(own.compress) \(own.shape.identity)"
-        case .overland, .owntracks: " \(name.rawValue)"
+        case .overland: " overland"
+        case .owntracks(let own): " owntracks" + (own.username.map { " \($0.text)" } ?? "")
         case .osmand(let own): " osmand \(own.speedUnit.rawValue)"
         }
     }

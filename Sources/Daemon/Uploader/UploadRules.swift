@@ -46,7 +46,13 @@ extension Settings.Sync {
 
     /// Differs whenever the url, the batch size, or what else may have been refused does.
     var fingerprint: Int64 {
-        "\(batchSize) \(url)\(format.identity)".fingerprint
+        "\(batchSize) \(url)\(format.identity)\(platformIdentity)".fingerprint
+    }
+
+    /// Stands in every envelope of `beekon`, and nowhere else; empty for the usual one.
+    private var platformIdentity: String {
+        guard case .beekon = format, platform != Settings.Sync().platform else { return "" }
+        return " platform \(platform)"
     }
 
     /// A request holds one location or one event.

@@ -56,12 +56,10 @@ struct Salvage: ~Copyable {
     private(set) var erased: [Deletion.Bounds] = []
     /// What was known of the observed times; nil when it cannot be read.
     private(set) var ages: AgeTrust.Memory?
-    /// What each destination was owed; empty where all was owed to `main`, nil when it cannot be read.
-    private(set) var debts: [DestinationName: Backlog.Owed]? = [:]
-    /// Where the batches of each went.
-    private(set) var endpoints: [DestinationName: Int64] = [:]
-    /// The counters of the damaged database.
+    /// The counters of the damaged database, those that no destination has.
+    private(set) var counters: [String: Int64] = [:]
     private(set) var losses = Losses()
+    private(set) var destinations = SalvagedDestinations()
     private var extrasBytes = 0
     /// Every table was read to its end without an error or an unintelligible row: the file holds nothing more of use.
     var isComplete = true
@@ -83,42 +81,25 @@ struct Salvage: ~Copyable {
     }
 
     private mutating func readCounters(_ erasing: [Deletion.Bounds]) {
-        do {
-            let values = try db.prepare("SELECT value FROM counters WHERE name = ?")
-            func counter(_ name: String) throws(SQLiteError) -> Int64 {
-                try values.bind([.text(name)])
-                return try values.step() ? values.integer(0) : 0
-            }
-            let marked = try Counters.deletions(counter)
-            // The file may have lost the mark with the transactions of its WAL.
-            erased = marked + erasing.filter { !marked.contains($0) }
-            ages = try Counters.ages(counter)
-            losses = try Losses(reading: counter)
-            debts = try hasTable("debts") ? Debts.owed(db) : [:]
-            for name in Set(debts.map { Array($0.keys) } ?? []).union([.main]) {
-                endpoints[name] = try counter(Counters.name(Counters.endpoint, of: name))
-            }
-        } catch {
-            // No row depends on the others.
-            erased = erasing
-            debts = nil
-        }
+        // No row depends on them.
+        let values = (try? Counters.all(db)) ?? [:]
+        func counter(_ name: String) -> Int64 { values[name] ?? 0 }
+        let marked = Counters.deletions(counter)
+        // The file may have lost the mark with the transactions of its WAL.
+        erased = marked + erasing.filter { !marked.contains($0) }
+        ages = Counters.ages(counter)
+        losses = Losses(reading: counter)
+        counters = values
+        destinations = SalvagedDestinations(counters: values)
+        destinations.backlogs = try? backlogs()
+    }
+
+    private func backlogs() throws(SQLiteError) -> [Backlog] {
+        try hasTable("debts") ? Debts.backlogs(db) : []
     }
 
     func hasTable(_ name: String) throws(SQLiteError) -> Bool {
         try db.value("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '\(name)'") != nil
-    }
-
-    /// Whom a row is owed to; nil: to everybody, as it is not known.
-    ///
-    /// - Parameter seq: its number in that database.
-    func creditors(ofSeq seq: Int64, _ kind: RecordKind) -> Set<DestinationName>? {
-        guard let debts else { return nil }
-        if debts.isEmpty { return [.main] }
-        return Set(
-            debts.filter { _, owed in
-                (kind.code == RecordKind.locations.code ? owed.locations : owed.events).contains(seq)
-            }.keys)
     }
 
     /// Whether the user has deleted it.
@@ -150,10 +131,7 @@ struct Salvage: ~Copyable {
     }
 
     /// How often the odometer had been set; 0 when that cannot be read.
-    var odometerSettings: Int64 {
-        let found = try? db.value("SELECT value FROM counters WHERE name = '\(Writer.odometerSettings)'")
-        return max(found.flatMap { Int64($0) } ?? 0, 0)
-    }
+    var odometerSettings: Int64 { max(counters[Writer.odometerSettings] ?? 0, 0) }
 
     private func hasSessions(_ column: String) throws(SQLiteError) -> Bool {
         try db.value("SELECT 1 FROM pragma_table_info('sessions') WHERE name = '\(column)'") != nil

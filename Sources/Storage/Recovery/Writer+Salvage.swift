@@ -16,12 +16,10 @@ extension Writer {
         guard (0..<Salvage.attempts).contains(attempts) else { return attempts == Salvage.complete }
         let (losses, erased, ages) = (salvage.losses, salvage.erased, salvage.ages)
         let settings = max(salvage.odometerSettings, ledger.sessions.odometerSettings)
-        var endpoints = salvage.endpoints
-        for name in endpoints.keys where try tables.counters.value(Counters.endpoint, of: name) != 0 {
-            endpoints[name] = nil
-        }
+        let destinations = salvage.destinations
+        let marks = salvage.counters.filter { $0.key.hasPrefix(Self.attempt("")) }
         let known = try tables.counters.deletions()
-        let marks = known.filter { bounds in !erased.contains { $0.covers(bounds) } } + erased
+        let deletions = known.filter { bounds in !erased.contains { $0.covers(bounds) } } + erased
         let knowsAges = try tables.counters.ages() != nil
         var numbers = Ledger.Numbers()
         for bounds in erased { numbers.cover(Ledger.Numbers(past: bounds)) }
@@ -29,17 +27,19 @@ extension Writer {
         try db.transaction { () throws(SQLiteError) in
             try tables.counters.set(attempt, to: attempts + 1)
             guard attempts == 0 else { return }
-            try tables.counters.add(LossAccount(all: losses))
+            try tables.counters.add(LossAccount(all: losses, byName: destinations.losses))
             if !erased.isEmpty {
-                try tables.counters.set(deletions: Array(marks.suffix(Counters.deletionLimit)))
+                try tables.counters.set(deletions: Array(deletions.suffix(Counters.deletionLimit)))
             }
             if !knowsAges, let ages { try tables.counters.set(ages) }
             if settings > 0 { try tables.counters.set(Self.odometerSettings, to: settings) }
-            for (name, endpoint) in endpoints {
-                try tables.counters.set(Counters.endpoint, of: name, to: endpoint)
+            try adopt(destinations)
+            // Of files that were put aside before this one.
+            for (mark, value) in marks where try tables.counters.value(mark) == 0 {
+                try tables.counters.set(mark, to: value)
             }
         }
-        try addOrphans(salvage.debts ?? [:])
+        try adoptOrphans(destinations.backlogs ?? [])
         return nil
     }
 
@@ -109,7 +109,7 @@ extension Writer {
         _ rows: ArraySlice<Salvage.Row>, _ salvage: inout Salvage, _ names: inout Names
     ) throws(SQLiteError) {
         var renamed: [Salvage.Row] = []
-        var owed = ledger.backlogs.map { ($0.name, $0.owed) }
+        var backlogs = ledger.backlogs
         for var salvaged in rows {
             let row = salvaged.row
             salvaged.row.session = key(ofSession: row.session, firstTime: row.key.ts, &salvage, &names)
@@ -117,38 +117,44 @@ extension Writer {
             salvaged.row.key.seq = ledger.locations.nextSeq
             ledger.locations.pass(salvaged.row.key.seq)
             renamed.append(salvaged)
-            Self.owe(
-                salvaged.row.key.seq, to: salvage.creditors(ofSeq: row.key.seq, .locations),
-                and: salvaged.refusedBy, \.locations, &owed)
+            claim(
+                salvaged.row.key.seq, .locations, salvage.destinations.claims(on: row.key.seq, .locations),
+                refusedBy: salvaged.refusedBy, in: &backlogs)
         }
         let new = names.new
         let firstSeq = renamed.first?.row.key.seq ?? ledger.locations.nextSeq
         try db.transaction { () throws(SQLiteError) in
             try tables.sessions.insert(salvaged: new, firstSeq: firstSeq)
             try tables.locations.insert(salvaged: renamed)
-            if ledger.hasDebts { try writeDebts(owed) }
+            try write(claims: backlogs)
         }
-        for (name, owed) in owed { ledger[name].owed = owed }
+        for backlog in backlogs { ledger[backlog.name] = backlog }
         names.new = []
     }
 
     /// A salvaged row has this number now.
     ///
     /// - Parameters:
-    ///   - creditors: whom it was owed to; nil: to everybody.
+    ///   - claims: who was owed it, or had been; nil: everybody is.
     ///   - refusers: those who are owed it again.
-    private static func owe(
-        _ seq: Int64, to creditors: Set<DestinationName>?, and refusers: Set<DestinationName>,
-        _ kind: WritableKeyPath<Backlog.Owed, SeqSet>, _ owed: inout [(DestinationName, Backlog.Owed)]
+    private func claim(
+        _ seq: Int64, _ kind: RecordKind,
+        _ claims: (owed: Set<DestinationName>, offered: Set<DestinationName>)?,
+        refusedBy refusers: Set<DestinationName>, in backlogs: inout [Backlog]
     ) {
-        guard let creditors, owed.count > 1 else { return }
-        for index in owed.indices {
-            if creditors.contains(owed[index].0) || refusers.contains(owed[index].0) {
-                owed[index].1[keyPath: kind].insert(seq)
-            } else {
-                owed[index].1[keyPath: kind].subtract(SeqSet([seq...seq]))
-            }
+        guard let claims, ledger.hasDebts else { return }
+        for index in backlogs.indices {
+            let name = backlogs[index].name
+            backlogs[index].claim(
+                seq, kind, isOwed: claims.owed.contains(name) || refusers.contains(name),
+                isOffered: claims.offered.contains(name))
         }
+    }
+
+    /// Part of a transaction.
+    private func write(claims backlogs: [Backlog]) throws(SQLiteError) {
+        guard ledger.hasDebts else { return }
+        for backlog in backlogs { try tables.debts.set(backlog, from: ledger[backlog.name]) }
     }
 
     /// The session's key in this database. A session that is not there yet is written in the transaction of its rows.
@@ -198,7 +204,7 @@ extension Writer {
         -> Int
     {
         var renamed = salvage.events()
-        var owed = ledger.backlogs.map { ($0.name, $0.owed) }
+        var backlogs = ledger.backlogs
         for index in renamed.indices {
             let row = renamed[index].row
             let firstTime = row.key.ts == RowKey.untimed ? 0 : row.key.ts
@@ -207,17 +213,17 @@ extension Writer {
             renamed[index].row.extras = try version(ofExtras: row.extras, &salvage, &names)
             renamed[index].row.key.seq = ledger.events.nextSeq
             ledger.events.pass(renamed[index].row.key.seq)
-            Self.owe(
-                renamed[index].row.key.seq, to: salvage.creditors(ofSeq: row.key.seq, .events),
-                and: renamed[index].refusedBy, \.events, &owed)
+            claim(
+                renamed[index].row.key.seq, .events, salvage.destinations.claims(on: row.key.seq, .events),
+                refusedBy: renamed[index].refusedBy, in: &backlogs)
         }
         let (new, nextSeq) = (names.new, ledger.locations.nextSeq)
         try db.transaction { () throws(SQLiteError) in
             try tables.sessions.insert(salvaged: new, firstSeq: nextSeq)
             try tables.events.insert(salvaged: renamed.map(\.row))
-            if ledger.hasDebts { try writeDebts(owed) }
+            try write(claims: backlogs)
         }
-        for (name, owed) in owed { ledger[name].owed = owed }
+        for backlog in backlogs { ledger[backlog.name] = backlog }
         names.new = []
         return renamed.count
     }

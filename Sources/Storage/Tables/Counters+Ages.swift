@@ -14,7 +14,7 @@ extension Counters {
         try Self.ages { (name) throws(SQLiteError) in try value(name) }
     }
 
-    static func ages(_ counter: Reading) throws(SQLiteError) -> AgeTrust.Memory? {
+    static func ages<Failure>(_ counter: Reading<Failure>) throws(Failure) -> AgeTrust.Memory? {
         var memory = AgeTrust.Memory(ran: Double(max(try counter(ran), 0)) / 1000, lines: [])
         for index in 0..<AgeTrust.limit {
             let origin = try counter(line(index))

@@ -26,7 +26,7 @@ extension Counters {
         try Self.deletions { (name) throws(SQLiteError) in try value(name) }
     }
 
-    static func deletions(_ counter: Reading) throws(SQLiteError) -> [Deletion.Bounds] {
+    static func deletions<Failure>(_ counter: Reading<Failure>) throws(Failure) -> [Deletion.Bounds] {
         var found: [Deletion.Bounds] = []
         while found.count < deletionLimit {
             let suffix = suffix(found.count)

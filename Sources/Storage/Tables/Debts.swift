@@ -11,24 +11,22 @@ struct Debts {
     }
 
     /// Without their rows.
-    func backlogs() throws(SQLiteError) -> [Backlog] {
-        let ranges = try Self.ranges(db)
+    func backlogs() throws(SQLiteError) -> [Backlog] { try Self.backlogs(db) }
+
+    /// The same, in any database.
+    static func backlogs(_ db: Connection) throws(SQLiteError) -> [Backlog] {
+        let ranges = try ranges(db)
         let rows = try db.prepare("SELECT name, orphaned_at FROM destinations")
         var found: [Backlog] = []
         while try rows.step() {
             guard let name = rows.text(0).flatMap({ DestinationName($0) }) else { continue }
-            var backlog = Backlog(name: name, owed: Self.owed(ranges[name], .owed))
-            backlog.offered = Self.owed(ranges[name], .offered)
+            var backlog = Backlog(name: name, owed: owed(ranges[name], .owed))
+            backlog.offered = owed(ranges[name], .offered)
             backlog.isOrphaned = !rows.isNull(1)
             backlog.orphanedAt = rows.integer(1) > 0 ? Timestamp(milliseconds: rows.integer(1)) : nil
             found.append(backlog)
         }
         return found
-    }
-
-    /// What each destination is owed, in any database.
-    static func owed(_ db: Connection) throws(SQLiteError) -> [DestinationName: Backlog.Owed] {
-        try ranges(db).mapValues { owed($0, .owed) }
     }
 
     /// What a range means; the raw value is added to the code of the kind of record.

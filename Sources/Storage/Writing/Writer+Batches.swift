@@ -173,11 +173,11 @@ extension Writer {
     ///
     /// - Returns: how many there were.
     mutating func change(format: Int64, of destination: DestinationName) throws(SQLiteError) -> Int {
-        guard try tables.counters.value(Counters.format, of: destination) != format else { return 0 }
+        guard try tables.counters.value(.format, of: destination) != format else { return 0 }
         let frozen = ledger[destination].queue.frozen
         try db.transaction { () throws(SQLiteError) in
             for batch in frozen { _ = try tables.batches.remove(key: batch.key) }
-            try tables.counters.set(Counters.format, of: destination, to: format)
+            try tables.counters.set(.format, of: destination, to: format)
             try forgetRefusals(by: destination)
         }
         ledger[destination].queue.replace(with: [])
@@ -191,11 +191,11 @@ extension Writer {
 
     /// Dissolves batches whose latest answer was a permanent refusal when `endpoint` is another than before.
     mutating func change(endpoint: Int64, of destination: DestinationName) throws(SQLiteError) {
-        guard try tables.counters.value(Counters.endpoint, of: destination) != endpoint else { return }
+        guard try tables.counters.value(.endpoint, of: destination) != endpoint else { return }
         let refused = ledger[destination].queue.frozen.filter(\.isPermanent)
         try db.transaction { () throws(SQLiteError) in
             for batch in refused { _ = try tables.batches.remove(key: batch.key) }
-            try tables.counters.set(Counters.endpoint, of: destination, to: endpoint)
+            try tables.counters.set(.endpoint, of: destination, to: endpoint)
             try forgetRefusals(by: destination)
         }
         ledger[destination].queue.remove(where: \.isPermanent)

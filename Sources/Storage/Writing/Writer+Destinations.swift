@@ -15,7 +15,7 @@ extension Writer {
         let old = ledger.hasDebts ? ledger.backlogs : []
         var new = ledger.backlogs.filter { Self.isNeeded($0, configured) }
         // Without an endpoint it was never in use, and is owed only what was stored while nothing else was configured.
-        let wasUsed = try tables.counters.value(Counters.endpoint) != 0
+        let wasUsed = try tables.counters.value(.endpoint) != 0
         for index in new.indices where new[index].name == .main && !wasUsed && !configured.isEmpty {
             if !configured.contains(where: { $0.name == .main }) { new[index].close(before: ledger.numbers) }
         }
@@ -78,7 +78,8 @@ extension Writer {
         try load()
     }
 
-    private mutating func write(_ new: [Backlog], in old: [Backlog]) throws(SQLiteError) {
+    /// Writes down what has changed.
+    mutating func write(_ new: [Backlog], in old: [Backlog]) throws(SQLiteError) {
         guard new != old else { return }
         let dropped = endedEvents(from: old, to: new)
         let counts = try db.transaction { () throws(SQLiteError) in
@@ -116,22 +117,6 @@ extension Writer {
 
     // MARK: Orphans
 
-    /// Destinations that a salvaged database knows, and that are not configured.
-    ///
-    /// - Parameter debts: what they were owed; where that was still open, it is again.
-    mutating func addOrphans(_ debts: [DestinationName: Backlog.Owed]) throws(SQLiteError) {
-        let known = ledger.names
-        let unknown = debts.filter { !known.contains($0.key) }
-        guard !unknown.isEmpty else { return }
-        let orphans = unknown.map { name, owed in
-            var backlog = Backlog(name: name)
-            backlog.isOrphaned = true
-            if owed.locations.isOpen { backlog.open(from: ledger.numbers, carriesEvents: owed.events.isOpen) }
-            return backlog
-        }
-        try write(ledger.backlogs + orphans, in: ledger.hasDebts ? ledger.backlogs : [])
-    }
-
     /// Notes since when destinations are orphaned, and ends what they are owed once that is too long ago.
     ///
     /// - Parameter time: trusted.
@@ -161,7 +146,7 @@ extension Writer {
 
 extension Backlog {
     /// Owed what comes from now on.
-    fileprivate mutating func open(from numbers: Ledger.Numbers, carriesEvents: Bool) {
+    mutating func open(from numbers: Ledger.Numbers, carriesEvents: Bool) {
         if !owed.locations.isOpen {
             owed.locations.formUnion(.from(numbers.next))
             offered.locations.formUnion(.from(numbers.next))

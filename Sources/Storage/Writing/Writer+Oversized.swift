@@ -17,15 +17,13 @@ package enum Rebatch: Equatable, Sendable {
 extension Writer {
     /// Failures in a row after which an administrator can have the batch dissolved.
     static let oversizedLimit = 3
-    private static let oversizedCount = "oversized_failures"
-    private static let oversizedBatch = "oversized_batch"
 
     private func oversizedFailures(of batch: FrozenBatch) throws(SQLiteError) -> Int {
         let name = batch.destination
-        guard try tables.counters.value(Self.oversizedBatch, of: name) == batch.id.tag else {
+        guard try tables.counters.value(.oversizedBatch, of: name) == batch.id.tag else {
             return 0
         }
-        return Int(clamping: min(max(try tables.counters.value(Self.oversizedCount, of: name), 0), 1 << 32))
+        return Int(clamping: min(max(try tables.counters.value(.oversizedFailures, of: name), 0), 1 << 32))
     }
 
     /// Records the start of an attempt. A permanent answer to an earlier one is no longer the latest, whatever the
@@ -49,8 +47,8 @@ extension Writer {
     mutating func countOversized(_ batch: FrozenBatch, isPermanent: Bool) throws(SQLiteError) -> Int {
         let (name, count) = (batch.destination, try oversizedFailures(of: batch) + 1)
         try db.transaction { () throws(SQLiteError) in
-            try tables.counters.set(Self.oversizedBatch, of: name, to: batch.id.tag)
-            try tables.counters.set(Self.oversizedCount, of: name, to: Int64(count))
+            try tables.counters.set(.oversizedBatch, of: name, to: batch.id.tag)
+            try tables.counters.set(.oversizedFailures, of: name, to: Int64(count))
             if isPermanent { try tables.batches.set(batch, isPermanent: true) }
         }
         if isPermanent { ledger[name].queue.set(batch, isPermanent: true) }
@@ -60,7 +58,7 @@ extension Writer {
     /// Records that the batch got another answer, so its size is not the cause. Writes only if something is counted.
     func forgetOversized(_ batch: FrozenBatch) throws(SQLiteError) {
         guard try oversizedFailures(of: batch) > 0 else { return }
-        try tables.counters.set(Self.oversizedCount, of: batch.destination, to: 0)
+        try tables.counters.set(.oversizedFailures, of: batch.destination, to: 0)
     }
 
     /// Dissolves the next batch, if it has failed often enough.
@@ -70,7 +68,7 @@ extension Writer {
         guard failures >= Self.oversizedLimit else { return .tooFew(failures: failures) }
         try db.transaction { () throws(SQLiteError) in
             try tables.batches.remove(batch)
-            try tables.counters.set(Self.oversizedCount, of: destination, to: 0)
+            try tables.counters.set(.oversizedFailures, of: destination, to: 0)
         }
         ledger[destination].queue.remove(batch)
         return .dissolved(id: batch.id, locations: batch.locations, events: batch.events)

@@ -17,9 +17,7 @@ package struct Refusals: Equatable, Sendable {
 
 /// One destination is told from the next by the names of the counters. Nothing is written while all is accepted.
 extension Writer {
-    private static let batch = ["refused_batch_high", "refused_batch_low"]
-    private static let count = "refusals"
-    private static let silentCloses = "silent_closes"
+    private static let batch = [DestinationCounter.refusedBatchHigh, .refusedBatchLow]
 
     func refusals(by name: DestinationName) throws(SQLiteError) -> Refusals {
         var bytes: [UInt8] = []
@@ -29,8 +27,8 @@ extension Writer {
         }
         var found = Refusals()
         found.batch = UUIDv7(bytes: bytes)
-        found.count = Int(clamping: try tables.counters.value(Self.count, of: name))
-        found.silentCloses = Int(clamping: try tables.counters.value(Self.silentCloses, of: name))
+        found.count = Int(clamping: try tables.counters.value(.refusals, of: name))
+        found.silentCloses = Int(clamping: try tables.counters.value(.silentCloses, of: name))
         if bytes.allSatisfy({ $0 == 0 }) { (found.batch, found.count) = (nil, 0) }
         return found
     }
@@ -42,14 +40,14 @@ extension Writer {
                 let value = half.reduce(Int64(0)) { $0 << 8 | Int64($1) }
                 try tables.counters.set(counter, of: name, to: value)
             }
-            try tables.counters.set(Self.count, of: name, to: Int64(refusals.count))
-            try tables.counters.set(Self.silentCloses, of: name, to: Int64(refusals.silentCloses))
+            try tables.counters.set(.refusals, of: name, to: Int64(refusals.count))
+            try tables.counters.set(.silentCloses, of: name, to: Int64(refusals.silentCloses))
         }
     }
 
     /// Part of a transaction.
     func forgetRefusals(by name: DestinationName) throws(SQLiteError) {
-        for counter in Self.batch + [Self.count, Self.silentCloses] {
+        for counter in Self.batch + [.refusals, .silentCloses] {
             try tables.counters.set(counter, of: name, to: 0)
         }
     }

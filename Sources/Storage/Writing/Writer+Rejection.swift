@@ -8,19 +8,15 @@ internal import SQLite
 /// later.
 extension Writer {
     /// How many batches in a row may be rejected before the endpoint is suspected instead of the data.
-    private static let suspicionLimit: Int64 = 3
-    private static let consecutiveRejections = "consecutive_rejections"
-    /// Unix milliseconds: the first trusted time after the latest suspicion ended; 0 before there was any.
-    private static let trustedSince = "suspicion_ended"
+    static let suspicionLimit: Int64 = 3
+    /// In the place of the time at which a suspicion ended.
     private static let notYet = Int64.max
     /// Seconds that dead letters are kept.
     private static let lifetime = 7.0 * 86_400
-    /// The batch that was counted last.
-    private static let countedBatch = "rejected_batch"
 
     /// A damaged file may hold any number.
     private func consecutiveRejections(by destination: DestinationName) throws(SQLiteError) -> Int64 {
-        let count = try tables.counters.value(Self.consecutiveRejections, of: destination)
+        let count = try tables.counters.value(.consecutiveRejections, of: destination)
         return min(max(count, 0), Self.suspicionLimit)
     }
 
@@ -40,14 +36,14 @@ extension Writer {
     /// that was said to have failed: that is one rejection.
     private func increment(for batch: FrozenBatch) throws(SQLiteError) -> Int64 {
         if batch.isPiece { return 0 }
-        return try tables.counters.value(Self.countedBatch, of: batch.destination) == batch.id.tag ? 0 : 1
+        return try tables.counters.value(.rejectedBatch, of: batch.destination) == batch.id.tag ? 0 : 1
     }
 
     /// Part of a transaction.
     private func note(_ consecutive: Int64, for batch: FrozenBatch) throws(SQLiteError) {
-        try tables.counters.set(Self.consecutiveRejections, of: batch.destination, to: consecutive)
+        try tables.counters.set(.consecutiveRejections, of: batch.destination, to: consecutive)
         guard !batch.isPiece else { return }
-        try tables.counters.set(Self.countedBatch, of: batch.destination, to: batch.id.tag)
+        try tables.counters.set(.rejectedBatch, of: batch.destination, to: batch.id.tag)
     }
 
     /// Handles a 400 or 422: the rows become dead letters, unless the endpoint is suspected instead. A full table of
@@ -115,7 +111,7 @@ extension Writer {
             .events, of: name, where: DeadLetters.isInStreak, limit: eventRoom.count)
         let (rows, events) = try db.transaction { () throws(SQLiteError) in
             try tables.counters.set(
-                Self.consecutiveRejections, of: name, to: max(consecutive, Self.suspicionLimit))
+                .consecutiveRejections, of: name, to: max(consecutive, Self.suspicionLimit))
             try tables.locations.remove(room.doomed)
             try tables.events.remove(eventRoom.doomed)
             return (
@@ -136,7 +132,7 @@ extension Writer {
 
     /// Those of a destination that is forgotten.
     func forgetRejections(by name: DestinationName) throws(SQLiteError) {
-        for counter in [Self.consecutiveRejections, Self.trustedSince, Self.countedBatch] {
+        for counter in [DestinationCounter.consecutiveRejections, .suspicionEnded, .rejectedBatch] {
             try tables.counters.set(counter, of: name, to: 0)
         }
         try forgetRefusals(by: name)
@@ -144,10 +140,10 @@ extension Writer {
 
     /// Part of the transaction of an acknowledgement: the server accepts what it is sent.
     func endStreak(of name: DestinationName) throws(SQLiteError) {
-        if try tables.counters.value(Self.consecutiveRejections, of: name) >= Self.suspicionLimit {
-            try tables.counters.set(Self.trustedSince, of: name, to: Self.notYet)
+        if try tables.counters.value(.consecutiveRejections, of: name) >= Self.suspicionLimit {
+            try tables.counters.set(.suspicionEnded, of: name, to: Self.notYet)
         }
-        try tables.counters.set(Self.consecutiveRejections, of: name, to: 0)
+        try tables.counters.set(.consecutiveRejections, of: name, to: 0)
         if ledger[name].hasStreak { try tables.deadLetters.endStreak(of: name) }
     }
 
@@ -159,9 +155,9 @@ extension Writer {
     private func expiry(of name: DestinationName, at trusted: Timestamp?) throws(SQLiteError) -> Timestamp? {
         guard let trusted else { return nil }
         let expiry = trusted.advanced(bySeconds: -Self.lifetime)
-        let since = try tables.counters.value(Self.trustedSince, of: name)
+        let since = try tables.counters.value(.suspicionEnded, of: name)
         guard since > trusted.milliseconds else { return since < expiry.milliseconds ? expiry : nil }
-        try tables.counters.set(Self.trustedSince, of: name, to: trusted.milliseconds)
+        try tables.counters.set(.suspicionEnded, of: name, to: trusted.milliseconds)
         return nil
     }
 

@@ -10,9 +10,6 @@ extension Writer {
     private static let rows = "tally_rows"
     /// Counters beside the pending rows of each session; that of the rows shows that there are tallies.
     private static let names = [rows, "tally_uploaded", "tally_next_seq"]
-    /// Of each destination.
-    private static let oldestTime = "tally_oldest_ts"
-    private static let oldestSeq = "tally_oldest_seq"
 
     static func hasTallies(_ db: Connection) throws(SQLiteError) -> Bool {
         // An empty file does not have this table.
@@ -31,8 +28,8 @@ extension Writer {
                 "INSERT OR REPLACE INTO tallies (destination, key, pending) VALUES (?, ?, ?)")
             for backlog in ledger.backlogs {
                 let oldest = backlog.locations.oldest ?? .first
-                try tables.counters.set(Self.oldestTime, of: backlog.name, to: oldest.ts)
-                try tables.counters.set(Self.oldestSeq, of: backlog.name, to: oldest.seq)
+                try tables.counters.set(.tallyOldestTime, of: backlog.name, to: oldest.ts)
+                try tables.counters.set(.tallyOldestSeq, of: backlog.name, to: oldest.seq)
                 for (session, count) in backlog.locations.bySession {
                     try insert.run(.text(backlog.name.text), .integer(session), .integer(Int64(count)))
                 }
@@ -76,8 +73,8 @@ extension Writer {
             bySession[sessions.integer(0)] = Int(sessions.integer(1))
         }
         let oldest = RowKey(
-            ts: try tables.counters.value(Self.oldestTime, of: name),
-            seq: try tables.counters.value(Self.oldestSeq, of: name))
+            ts: try tables.counters.value(.tallyOldestTime, of: name),
+            seq: try tables.counters.value(.tallyOldestSeq, of: name))
         return Pending(bySession: bySession, oldest: bySession.isEmpty ? nil : oldest)
     }
 }

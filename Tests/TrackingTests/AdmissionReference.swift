@@ -134,7 +134,9 @@ struct AdmissionReference {
             } >= 1
     }
 
-    private func goesOn(_ index: Int, for seconds: Double, _ isOut: (Double, _ radius: Double) -> Bool) -> Bool {
+    private func goesOn(_ index: Int, for seconds: Double, _ isOut: (Double, _ radius: Double) -> Bool)
+        -> Bool
+    {
         let origin = seen[movingFrom].coordinate
         let first = firstOfLast(upTo: index) {
             seen[$0].speed == nil

@@ -143,7 +143,11 @@ func motionFromUnknown() {
         ("a street", [stretch(60, at: nil, drift: 9)], 10),
         ("a walk", [stretch(90, at: nil, drift: 1.2)], 40),
         ("wandering", [stretch(119, at: nil, drift: 0)], nil),
-        ("the first position was far off", [stretch(3, at: nil, drift: 0), stretch(1, at: nil, drift: 400), stretch(60, at: nil, drift: 0)], nil),
+        (
+            "the first position was far off",
+            [stretch(3, at: nil, drift: 0), stretch(1, at: nil, drift: 400), stretch(60, at: nil, drift: 0)],
+            nil
+        ),
         ("speeds that say that it stands", [stretch(60, at: 0.4, drift: 2)], nil),
     ] as [(String, [Stretch], Int?)])
 private func motionFromUnknownWithoutSpeeds(name: String, stretches: [Stretch], expected: Int?) {

@@ -1,5 +1,5 @@
 /// What a template may ask for: `<%= latitude %>`. Names, types and meanings are those of Transistorsoft's HTTP guide, so
-/// that a template written for it can be used as it is; the last three are beekond's own.
+/// that a template written for it can be used as it is; the last four are beekond's own.
 package enum TemplateTag: String, CaseIterable, Sendable {
     case latitude, longitude
     /// Metres per second.
@@ -33,6 +33,8 @@ package enum TemplateTag: String, CaseIterable, Sendable {
     case deviceID = "device_id"
     case installID = "install_id"
     case sessionID = "session_id"
+    /// Whether it was on.
+    case ignition
 
     enum Kind { case number, boolean, text }
 
@@ -42,7 +44,7 @@ package enum TemplateTag: String, CaseIterable, Sendable {
         case .latitude, .longitude, .speed, .heading, .accuracy, .altitude, .odometer, .activityConfidence,
             .batteryLevel:
             .number
-        case .isMoving, .mock, .batteryIsCharging: .boolean
+        case .isMoving, .mock, .batteryIsCharging, .ignition: .boolean
         case .timestamp, .uuid, .event, .activityType, .geofenceIdentifier, .geofenceAction, .deviceID,
             .installID, .sessionID:
             .text

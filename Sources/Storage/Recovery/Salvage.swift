@@ -208,7 +208,8 @@ struct Salvage: ~Copyable {
             isComplete = false
             return nil
         }
-        return isErased(location.key) ? nil : Row(row: location, isUploaded: row.integer(19) != 0)
+        return isErased(location.key)
+            ? nil : Row(row: location, isUploaded: row.integer(Schema.columnCount) != 0)
     }
 
     /// The first row that can be reached from the end of the table, and the key of the next one: the way to the first from
@@ -252,7 +253,8 @@ struct Salvage: ~Copyable {
                 var count = 0
                 while try letters.step() {
                     count += 1
-                    guard var row = row(letters), let name = letters.text(20).flatMap({ DestinationName($0) })
+                    guard var row = row(letters),
+                        let name = letters.text(Schema.columnCount + 1).flatMap({ DestinationName($0) })
                     else { continue }
                     row.refusedBy = (found[row.row.key]?.refusedBy ?? []).union([name])
                     found[row.row.key] = row

@@ -163,10 +163,15 @@ extension Schema {
             done_at INTEGER, error TEXT, result TEXT, position_at INTEGER, is_sent INTEGER NOT NULL DEFAULT 0,
             UNIQUE (destination, id, digest)) STRICT;
         """,
-        // Not released yet: further changes are added to this one. Nothing reads these columns.
+        // Not released yet: further changes are added to this one. Nothing reads the columns that go. What the vehicle said of
+        // itself is kept with each location; the battery as one number, of `LocationRow`.
         """
         ALTER TABLE batches DROP COLUMN cursor;
         ALTER TABLE batches DROP COLUMN is_unanswered;
+        ALTER TABLE locations ADD COLUMN ignition INTEGER;
+        ALTER TABLE locations ADD COLUMN battery INTEGER;
+        ALTER TABLE rejected ADD COLUMN ignition INTEGER;
+        ALTER TABLE rejected ADD COLUMN battery INTEGER;
         """,
     ]
 }

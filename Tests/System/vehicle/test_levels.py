@@ -2,7 +2,6 @@
 place for it, as it was when the location was stored."""
 import json
 import os
-import shutil
 import sqlite3
 import sys
 import unittest
@@ -11,7 +10,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.daemon import NEVER
 from support.post_server import PostServer
 from support.system_test import SystemTest
 from support.waiting import wait_for
@@ -45,7 +43,7 @@ class LevelTest(SystemTest):
     def listener_of(self, daemon, name: str) -> Listener:
         server = Listener()
         self.addCleanup(server.stop)
-        daemon.configure(**{f"destination.{name}": {"url": server.url, "interval_seconds": NEVER, **FORMATS[name]}})
+        daemon.configure(**{f"destination.{name}": {"url": server.url, "mode": "manual", **FORMATS[name]}})
         return server
 
     def listening_to_all(self, daemon) -> dict:
@@ -67,8 +65,7 @@ class IgnitionRowTests(LevelTest):
         daemon = self.daemon(gps.port, vehicle={"ignition": "manual"}, sync={"url": backend.url})
         daemon.environment["BEEKOND_BOOT_ID"] = uuid.uuid4().hex
         others = self.listening_to_all(daemon)
-        daemon.configure(sync={"mode": "manual"},
-                         **{f"destination.{name}": {"mode": "manual"} for name in FORMATS})
+        daemon.configure(sync={"mode": "manual"})
         daemon.start()
         daemon.call("Start")
         gps.settle()
@@ -238,26 +235,9 @@ class BatteryTests(LevelTest):
         self.set(root, "BAT0", capacity=20)
         daemon.start()
         gps.settle()
-        daemon.wait_stored(2)
+        daemon.wait_stored(1)
         self.drain(daemon)
         self.assertEqual([row["batt"] for row in others["owntracks"].rows], [83, 20])
-
-    def test_a_heartbeat(self):
-        root = self.machine(BAT0={"type": "Battery", "capacity": 83, "status": "Charging"})
-        backend = self.backend()
-        daemon = self.daemon(sync={"url": backend.url, "heartbeat_seconds": 60})
-        daemon.environment["BEEKOND_MACHINE_ROOT"] = root
-        daemon.start()
-        # The first is due at a random moment of the first minute.
-        wait_for(lambda: [request for request in backend.requests if "status" in request.root], "a heartbeat", 90)
-        status = backend.requests[-1].root["status"]
-        self.assertEqual((status["battery_level"], status["battery_state"]), (0.83, "charging"))
-        daemon.kill()
-        shutil.rmtree(os.path.join(root, "sys", "class", "power_supply", "BAT0"))
-        count = len(backend.requests)
-        daemon.start()
-        wait_for(lambda: len(backend.requests) > count, "another heartbeat", 90)
-        self.assertTrue({"battery_level", "battery_state"}.isdisjoint(backend.requests[-1].root["status"]))
 
     def test_no_row_has_one_where_no_destination_asks(self):
         root = self.machine(BAT0={"type": "Battery", "capacity": 83, "status": "Charging"})

@@ -47,6 +47,7 @@ private struct Scanner {
         let altitude = number("\"altitude\":")
         let bearing = number("\"bearing\":")
         let id = text("\"id\":")
+        let ignition = flag("\"ignition\":")
         let isMock = flag("\"is_mock\":")
         let latitude = number("\"latitude\":")
         let longitude = number("\"longitude\":")
@@ -62,7 +63,7 @@ private struct Scanner {
         return Wire.Location(
             id: id, sessionId: sessionId, timestamp: timestamp, trigger: trigger, motion: motion,
             isMock: isMock, latitude: latitude, longitude: longitude, accuracy: accuracy, speed: speed,
-            bearing: bearing, altitude: altitude, activity: activity, quality: quality)
+            bearing: bearing, altitude: altitude, activity: activity, quality: quality, ignition: ignition)
     }
 
     private mutating func number(_ name: StaticString) -> Double? {

@@ -14,6 +14,9 @@ extension Wire.Location {
         try append("altitude", altitude, to: &bytes)
         try append("bearing", bearing, to: &bytes)
         try append("id", id, to: &bytes)
+        if let ignition {
+            bytes.append(contentsOf: (ignition ? "\"ignition\":true," : "\"ignition\":false,").utf8)
+        }
         bytes.append(contentsOf: (isMock ? "\"is_mock\":true," : "\"is_mock\":false,").utf8)
         try append("latitude", latitude, to: &bytes)
         try append("longitude", longitude, to: &bytes)

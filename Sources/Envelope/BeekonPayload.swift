@@ -166,7 +166,7 @@ package struct BeekonPayload: Sendable {
         raw("}")
     }
 
-    /// More bytes than any location takes: its fixed words and its longest texts come to 570.
+    /// More bytes than any location takes: its fixed words and its longest texts come to 590.
     private static let locationRoom = 1024
 
     private mutating func append(_ location: Location) {
@@ -191,6 +191,9 @@ package struct BeekonPayload: Sendable {
             text.put(",\"altitude\":", fix.altitude)
             text.put(",\"activity\":\"", word: location.activity?.rawValue)
             text.put(",\"quality\":\"", word: location.quality?.rawValue)
+            if let ignition = location.ignition {
+                text.put(ignition ? ",\"ignition\":true" : ",\"ignition\":false")
+            }
             text.put("}")
             buffer.append(contentsOf: text.written)
         }

@@ -1,4 +1,5 @@
 package import Base
+package import Tracking
 
 /// How the vehicle and its daemon are doing: the field `status` of an envelope without rows. Absent values are left out.
 package struct VehicleStatus: Equatable, Sendable {
@@ -16,6 +17,8 @@ package struct VehicleStatus: Equatable, Sendable {
     package var odometer: Double?
     /// nil where nothing tells.
     package var ignition: Bool?
+    /// nil where there is none.
+    package var battery: Battery?
     /// Of beekond.
     package var version: String
     /// Seconds since the daemon started.
@@ -23,7 +26,7 @@ package struct VehicleStatus: Equatable, Sendable {
 
     package init(
         state: String, motion: String, receiver: String, pending: Int, oldestPending: Timestamp? = nil,
-        odometer: Double? = nil, ignition: Bool? = nil, version: String, uptime: Int
+        odometer: Double? = nil, ignition: Bool? = nil, battery: Battery? = nil, version: String, uptime: Int
     ) {
         self.state = state
         self.motion = motion
@@ -32,6 +35,7 @@ package struct VehicleStatus: Equatable, Sendable {
         self.oldestPending = oldestPending
         self.odometer = odometer
         self.ignition = ignition
+        self.battery = battery
         self.version = version
         self.uptime = uptime
     }
@@ -55,15 +59,21 @@ package struct VehicleStatus: Equatable, Sendable {
             oldestPending.appendISO8601(to: &bytes)
             raw("\"")
         }
-        if let odometer, odometer.isFinite {
-            raw(",\"odometer_meters\":")
+        func number(_ name: String, _ value: Double) {
+            raw(",\"\(name)\":")
             withUnsafeTemporaryAllocation(byteCount: Self.numberRoom, alignment: 1) { room in
                 var number = FixedBufferWriter(room)
-                number.put(odometer)
+                number.put(value)
                 bytes.append(contentsOf: number.written)
             }
         }
+        if let odometer, odometer.isFinite { number("odometer_meters", odometer) }
         if let ignition { raw(",\"ignition\":\(ignition)") }
+        if let battery {
+            number("battery_level", battery.level)
+            raw(",")
+            text("battery_state", battery.state.rawValue)
+        }
         raw(",")
         text("version", version)
         raw(",\"uptime_seconds\":\(uptime)}")

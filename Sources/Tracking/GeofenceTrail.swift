@@ -69,6 +69,13 @@ struct GeofenceTrail {
         return Latest(current: current, before: before)
     }
 
+    /// The last two before the current fix; the current one in the place of those that there are not.
+    var before: (Coordinate, Coordinate)? {
+        guard let current = points.last else { return nil }
+        let last = points.dropLast().last ?? current
+        return (last.coordinate, (points.dropLast(2).last ?? last).coordinate)
+    }
+
     /// Metres of straight path through the last three fixes, whatever their accuracy: no fence passed on the way lies
     /// further off.
     var reach: Double {

@@ -15,40 +15,55 @@ extension Geofences {
         trail.append(time: fix.time, coordinate: fix.coordinate, place: place, accuracy: accuracy)
         // A fence at rest is affected only by a fix inside it, or by a path that passes through it.
         let reach = trail.reach
-        let view = outlines.isEmpty ? nil : PolygonOutline.Viewpoint(fix.coordinate, place)
+        // Where all fixes are that accurate, they are the same for every fence.
+        let common = reach.isFinite ? trail.latest(within: GeofenceWatch.smallest) : nil
+        let view =
+            outlines.isEmpty
+            ? nil : PolygonOutline.Viewpoint(fix.coordinate, place, before: trail.before, reach: reach)
         for index in circles.indices {
             let circle = circles[index]
             let chord = circle.centre.squaredChord(to: place)
             let near = circle.radius + reach
             if circle.isAtRest, chord > near * near { continue }
-            var distance = 0.0
-            if let outline = circle.outline, let view {
-                guard accuracy <= max(outlines[outline].size, GeofenceWatch.smallest) else { continue }
-                let watch = watches[index]
-                if watch.isUndisputed, let isInside = watch.isInside,
-                    outlines[outline].isClear(place, isInside: isInside, path: reach)
-                {
-                    continue
-                }
-                distance = outlines[outline].measure(from: view)
-            } else {
-                guard accuracy <= max(circle.radius, GeofenceWatch.smallest) else { continue }
-                distance = EarthPoint.arc(ofChord: chord.squareRoot()) - circle.radius
-            }
-            judge(index, distance: distance, isParked, reach: reach, &outcome)
+            guard let distance = distance(index, chord, view, accuracy: accuracy, isParked) else { continue }
+            judge(index, distance: distance, isParked, reach: reach, common, &outcome)
         }
         judgeStays(fix, place, isParked: isParked, &outcome)
         return outcome
     }
 
+    /// Metres to the edge; negative inside.
+    ///
+    /// - Returns: nil when the fix says nothing of this fence, or nothing new.
+    private mutating func distance(
+        _ index: Int, _ chord: Double, _ view: PolygonOutline.Viewpoint?, accuracy: Double, _ isParked: Bool
+    ) -> Double? {
+        guard let outline = circles[index].outline, let view else {
+            let radius = circles[index].radius
+            guard accuracy <= max(radius, GeofenceWatch.smallest) else { return nil }
+            return EarthPoint.arc(ofChord: chord.squareRoot()) - radius
+        }
+        let size = outlines[outline].size
+        guard accuracy <= max(size, GeofenceWatch.smallest) else { return nil }
+        guard watches[index].isUndisputed, let isInside = watches[index].isInside else {
+            return outlines[outline].measure(from: view)
+        }
+        let margin = GeofenceWatch.margin(accuracy: accuracy, radius: size)
+        let state = PolygonOutline.State(isInside: isInside, margin: margin, isParked: isParked)
+        return outlines[outline].measure(from: view, toChange: state)
+    }
+
     /// - Parameters:
     ///   - distance: metres to the edge; negative inside.
     ///   - reach: metres; no further can the path have passed by.
+    ///   - common: the latest fixes, where they are the same for every fence.
     private mutating func judge(
-        _ index: Int, distance: Double, _ isParked: Bool, reach: Double, _ outcome: inout Outcome
+        _ index: Int, distance: Double, _ isParked: Bool, reach: Double, _ common: GeofenceTrail.Latest?,
+        _ outcome: inout Outcome
     ) {
-        let radius = circles[index].outline.map { outlines[$0].size } ?? circles[index].radius
-        guard let trail = trail.latest(within: max(radius, GeofenceWatch.smallest)) else { return }
+        var radius = circles[index].radius
+        if let outline = circles[index].outline { radius = outlines[outline].size }
+        guard let trail = common ?? trail.latest(within: max(radius, GeofenceWatch.smallest)) else { return }
         let current = trail.current
         let pause = trail.before.map { current.time.seconds(since: $0.time) } ?? .infinity
         let decision = watches[index].judge(
@@ -151,8 +166,8 @@ extension Geofences {
     ) -> Bool {
         let circle = circles[index]
         if let outline = circle.outline, let view {
-            var shape = outlines[outline]
-            return accuracy <= max(shape.size, GeofenceWatch.smallest) && shape.measure(from: view) <= 0
+            return accuracy <= max(outlines[outline].size, GeofenceWatch.smallest)
+                && outlines[outline].distance(from: view) <= 0
         }
         let distance = EarthPoint.arc(ofChord: circle.centre.squaredChord(to: place).squareRoot())
         return accuracy <= max(circle.radius, GeofenceWatch.smallest) && distance <= circle.radius

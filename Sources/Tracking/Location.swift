@@ -40,10 +40,15 @@ package struct Location: Equatable, Sendable {
     package var quality: Quality?
     /// Metres that the vehicle had driven since installation; nil when that was not known.
     package var mileage: Int64?
+    /// Whether the ignition was on; nil where nothing tells, or it was not known then.
+    package var ignition: Bool?
+    /// As it was within the minute before; nil where there is none, or nobody is told of it.
+    package var battery: Battery?
 
     package init(
         id: UUIDv7, session: UUIDv7?, fix: Fix, trigger: Trigger, motion: MotionState,
-        activity: Activity? = nil, quality: Quality? = nil, mileage: Int64? = nil
+        activity: Activity? = nil, quality: Quality? = nil, mileage: Int64? = nil, ignition: Bool? = nil,
+        battery: Battery? = nil
     ) {
         self.id = id
         self.session = session
@@ -53,5 +58,7 @@ package struct Location: Equatable, Sendable {
         self.activity = activity
         self.quality = quality
         self.mileage = mileage
+        self.ignition = ignition
+        self.battery = battery
     }
 }

@@ -49,6 +49,8 @@ package struct Motion: Sendable {
     /// The mean position of the fixes that established the stop; nil unless stationary.
     package private(set) var spot: Coordinate?
 
+    /// Where the first fix was, while the state is unknown.
+    private var origin: Coordinate?
     private var last: Timestamp?
     private var steps: [Double] = []
     private var window = MotionWindow()
@@ -56,18 +58,21 @@ package struct Motion: Sendable {
 
     /// Consecutive fixes for which a condition holds.
     private struct Streak: Sendable {
-        private var start: Timestamp?
+        private var start: (time: Timestamp, place: Coordinate)?
 
         /// - Returns: seconds from the first of them to this fix; −1 when the condition does not hold.
-        mutating func extend(_ holds: Bool, at time: Timestamp) -> Double {
+        mutating func extend(_ holds: Bool, with fix: Fix) -> Double {
             guard holds else {
                 start = nil
                 return -1
             }
-            let first = start ?? time
+            let first = start ?? (fix.time, fix.coordinate)
             start = first
-            return time.seconds(since: first)
+            return fix.time.seconds(since: first.time)
         }
+
+        /// Metres from where the first of them was; 0 without one.
+        func distance(to place: Coordinate) -> Double { start?.place.distance(to: place) ?? 0 }
     }
 
     /// Of the latest fixes, until the state changes or time runs backwards.
@@ -77,6 +82,7 @@ package struct Motion: Sendable {
         var outside = Streak()
         var outsideWithSpeed = Streak()
         var far = Streak()
+        var onward = Streak()
     }
 
     /// - Parameters:
@@ -110,12 +116,11 @@ package struct Motion: Sendable {
             guard let spot, hasDeparted(fix, from: spot) else { return nil }
             move(fix)
         case .unknown:
-            let span = streaks.brisk.extend((fix.speed ?? 0) >= Self.slowSpeed, at: fix.time)
-            guard span < Self.movingSpan else {
-                move(fix)
-                return before
+            guard hasSetOff(fix) else {
+                checkStanding(fix)
+                break
             }
-            checkStanding(fix)
+            move(fix)
         case .moving: checkStanding(fix)
         }
         return state == before ? nil : before
@@ -129,6 +134,7 @@ package struct Motion: Sendable {
         guard step >= 0 else {
             window.removeAll()
             streaks = Streaks()
+            origin = nil
             return
         }
         if step > Self.gap, step > 3 * usualStep { window.removeAll() }
@@ -142,16 +148,36 @@ package struct Motion: Sendable {
         steps.isEmpty ? 0 : steps.sorted()[(steps.count - 1) / 2]
     }
 
+    /// Whether a vehicle of which nothing is known moves. Where no speeds are reported it has left the place of the first fix as
+    /// it would leave a parking spot, and has gone on from there: the first positions of a receiver may be far off.
+    private mutating func hasSetOff(_ fix: Fix) -> Bool {
+        let first = origin ?? fix.coordinate
+        origin = first
+        let reach = thresholds.reach(fix)
+        let distance = fix.speed == nil ? first.distance(to: fix.coordinate) : 0
+        // Every streak must see every fix: no short-circuit evaluation here.
+        let briskSpan = streaks.brisk.extend((fix.speed ?? 0) >= Self.slowSpeed, with: fix)
+        let span = streaks.outside.extend(distance > reach, with: fix)
+        let farSpan = streaks.far.extend(distance > Self.farAway(reach), with: fix)
+        let goesOn =
+            span >= Self.movingSpanWithoutSpeed && streaks.outside.distance(to: fix.coordinate) > 2 * reach
+            || farSpan >= Self.movingSpan && streaks.far.distance(to: fix.coordinate) > 2 * reach
+        // A single one may be a reflection.
+        return max(briskSpan, streaks.onward.extend(goesOn, with: fix)) >= Self.movingSpan
+    }
+
+    /// Metres; what is further away than that has left, whatever the speed says.
+    private static func farAway(_ reach: Double) -> Double { max(4 * reach, towedDistance) }
+
     private mutating func hasDeparted(_ fix: Fix, from spot: Coordinate) -> Bool {
         let reach = thresholds.reach(fix)
         let distance = spot.distance(to: fix.coordinate)
         let isOutside = distance > reach && (fix.speed ?? Self.slowSpeed) >= Self.slowSpeed
-        let time = fix.time
         // Every streak must see every fix: no short-circuit evaluation here.
-        let fastSpan = streaks.fast.extend((fix.speed ?? 0) >= Self.fastSpeed, at: time)
-        let speedSpan = streaks.outsideWithSpeed.extend(isOutside && fix.speed != nil, at: time)
-        let spanWithoutSpeed = streaks.outside.extend(isOutside, at: time)
-        let farSpan = streaks.far.extend(distance > max(4 * reach, Self.towedDistance), at: time)
+        let fastSpan = streaks.fast.extend((fix.speed ?? 0) >= Self.fastSpeed, with: fix)
+        let speedSpan = streaks.outsideWithSpeed.extend(isOutside && fix.speed != nil, with: fix)
+        let spanWithoutSpeed = streaks.outside.extend(isOutside, with: fix)
+        let farSpan = streaks.far.extend(distance > Self.farAway(reach), with: fix)
         return max(fastSpan, speedSpan, farSpan) >= Self.movingSpan
             || spanWithoutSpeed >= Self.movingSpanWithoutSpeed
     }
@@ -159,6 +185,7 @@ package struct Motion: Sendable {
     private mutating func move(_ fix: Fix) {
         state = .moving
         spot = nil
+        origin = nil
         streaks = Streaks()
         // Earlier fixes do not count towards the next stop.
         window.removeAll()
@@ -174,6 +201,7 @@ package struct Motion: Sendable {
     private mutating func park(at place: Coordinate) {
         state = .stationary
         spot = place
+        origin = nil
         window.removeAll()
         streaks = Streaks()
     }

@@ -21,10 +21,19 @@ package struct PolygonOutline: Sendable {
         let coordinate: Coordinate
         let place: EarthPoint
         let scale: LocalScale
+        /// The fixes before it from which a path may lead there; with fewer than two, the last one again.
+        let before: (Coordinate, Coordinate)
+        /// Metres; no further can the path have passed by.
+        let reach: Double
 
-        init(_ coordinate: Coordinate, _ place: EarthPoint) {
+        init(
+            _ coordinate: Coordinate, _ place: EarthPoint, before: (Coordinate, Coordinate)? = nil,
+            reach: Double = 0
+        ) {
             self.coordinate = coordinate
             self.place = place
+            self.before = before ?? (coordinate, coordinate)
+            self.reach = reach
             scale = LocalScale(latitude: coordinate.latitude)
         }
     }
@@ -56,7 +65,11 @@ package struct PolygonOutline: Sendable {
     let reach: Double
     private let ring: PolygonRing
     private let blocks: [Block]
+    /// Metres; those of an edge, on average.
+    private let edge: Double
     var clearance: Clearance?
+    /// Holds nothing but near the edge, where the clearance tells nothing for long.
+    private var vicinity = PolygonVicinity()
 
     /// What is computed once for each polygon.
     package init(_ polygon: Polygon) {
@@ -69,6 +82,8 @@ package struct PolygonOutline: Sendable {
         let steepest = polygon.corners.map { abs($0.latitude) }.max() ?? 0
         let bulge = longest * longest * tan(steepest * .pi / 180) / (8 * 6_356_000)
         reach = far + 1.2 * bulge + 1
+        let lengths = zip(places, places.dropFirst()).map { $0.distance(to: $1) }
+        edge = lengths.reduce(0, +) / Double(max(lengths.count, 1))
         size = polygon.radius
         self.ring = ring
         blocks = stride(from: 0, to: ring.edges.count, by: Self.blockSize).map {
@@ -91,19 +106,135 @@ package struct PolygonOutline: Sendable {
     }
 
     /// The same, with what is computed once for each fix.
-    mutating func measure(from view: Viewpoint) -> Double {
-        let (x, y) = position(of: view.coordinate)
-        let near = nearest(to: x, y, view.scale)
-        let isInside = contains(x, y)
-        var distance = 0.0
-        if let point = Coordinate(
-            latitude: min(max(ring.origin.latitude + near.y, -90), 90),
-            longitude: PolygonRing.wrapped(ring.origin.longitude + near.x))
-        {
-            distance = EarthPoint(point).distance(to: view.place)
+    mutating func measure(from view: Viewpoint) -> Double { metres(from: view, look(from: view)) }
+
+    /// What the plane around the fix shows.
+    private struct Look {
+        /// The point of the edge that is nearest, in degrees like `position`.
+        var x: Double
+        var y: Double
+        /// Metres; hardly a per cent off where that is `levelDistance` at most.
+        var distance: Double
+        var isInside: Bool
+    }
+
+    /// Metres; up to there a plane is as good as the Earth for whatever needs no more than a per cent.
+    private static let levelDistance = 5000.0
+
+    private func seen(
+        from view: Viewpoint, at here: (x: Double, y: Double),
+        _ known: (x: Double, y: Double, squared: Double)? = nil
+    ) -> Look {
+        let near = known ?? nearest(to: here.x, here.y, view.scale)
+        let isInside =
+            vicinity.holds(here.x, here.y) ? vicinity.contains(here.x, here.y) : contains(here.x, here.y)
+        return Look(x: near.x, y: near.y, distance: near.squared.squareRoot(), isInside: isInside)
+    }
+
+    /// Looks, and notes what the next fix will be asked by.
+    private mutating func look(from view: Viewpoint) -> Look {
+        let here = position(of: view.coordinate)
+        var known = vicinity.nearest(to: here.x, here.y, view.scale)
+        if known == nil {
+            draw(around: here.x, here.y, view)
+            known = vicinity.nearest(to: here.x, here.y, view.scale)
         }
-        clearance = Clearance(place: view.place, metres: distance * Self.certainty, isInside: isInside)
-        return isInside ? -distance : distance
+        var look = seen(from: view, at: here, known)
+        if look.distance > Self.levelDistance { look.distance = abs(metres(from: view, look)) }
+        clearance = Clearance(
+            place: view.place, metres: look.distance * Self.certainty, isInside: look.isInside)
+        // The clearance lasts as long.
+        if known == nil, look.distance * Self.certainty > side(view) { vicinity.clear() }
+        return look
+    }
+
+    /// The same as `measure`, for one that is not asked again soon.
+    func distance(from view: Viewpoint) -> Double {
+        metres(from: view, seen(from: view, at: position(of: view.coordinate)))
+    }
+
+    /// Along the ground; negative inside.
+    private func metres(from view: Viewpoint, _ look: Look) -> Double {
+        guard
+            let point = Coordinate(
+                latitude: min(max(ring.origin.latitude + look.y, -90), 90),
+                longitude: PolygonRing.wrapped(ring.origin.longitude + look.x))
+        else { return 0 }
+        let distance = EarthPoint(point).distance(to: view.place)
+        return look.isInside ? -distance : distance
+    }
+
+    /// Metres to either side of a vicinity: half an edge, so that few of them are in it, and some seconds of driving.
+    private static let vicinitySize = 30.0...200
+    /// As many times as far as the vehicle came last.
+    private static let vicinityReach = 3.0
+
+    private func side(_ view: Viewpoint) -> Double {
+        let size = min(max(edge / 2, Self.vicinitySize.lowerBound), Self.vicinitySize.upperBound)
+        return max(size, Self.vicinityReach * view.reach)
+    }
+
+    /// Notes what lies around.
+    private mutating func draw(around x: Double, _ y: Double, _ view: Viewpoint) {
+        let side = side(view)
+        // No polygon is where degrees of longitude are that short.
+        guard side.isFinite, view.scale.east > 1 else { return vicinity.clear() }
+        vicinity.move(to: x, y, width: side / view.scale.east, height: side / view.scale.north)
+        for block in blocks
+        where !vicinity.isIndifferent(south: block.south, north: block.north, east: block.east) {
+            let (first, end) = (block.edges.lowerBound, block.edges.upperBound)
+            if vicinity.isEast(west: block.west) {
+                vicinity.add(line(from: first, to: end))
+            } else {
+                for corner in first..<end { vicinity.add(line(from: corner, to: corner + 1)) }
+            }
+        }
+    }
+
+    private func line(from corner: Int, to end: Int) -> PolygonVicinity.Edge {
+        PolygonVicinity.Edge(x: ring.xs[corner], y: ring.ys[corner], endX: ring.xs[end], endY: ring.ys[end])
+    }
+
+    /// A state of the fence that is undisputed.
+    struct State {
+        var isInside: Bool
+        /// Metres beyond the edge that an exit takes.
+        var margin: Double
+        /// No path is looked at then.
+        var isParked: Bool
+    }
+
+    /// The same as `measure`; nil where the fix changes nothing about the state: it lies on the same side, or no further outside
+    /// than an exit takes, and the path to it touches no edge.
+    mutating func measure(from view: Viewpoint, toChange state: State) -> Double? {
+        if isClear(view.place, isInside: state.isInside, path: view.reach) { return nil }
+        let here = position(of: view.coordinate)
+        if vicinity.holds(here.x, here.y) {
+            return changesNothing(view, at: here, state) ? nil : measure(from: view)
+        }
+        let look = look(from: view)
+        return vicinity.holds(here.x, here.y) && changesNothing(view, at: here, state)
+            ? nil : metres(from: view, look)
+    }
+
+    /// - Returns: false where that cannot be told by what lies around.
+    private func changesNothing(
+        _ view: Viewpoint, at here: (x: Double, y: Double), _ state: State
+    ) -> Bool {
+        let isThere = vicinity.contains(here.x, here.y)
+        if state.isInside {
+            if isThere { return true }
+            // A plane differs from the ground by far less than a per cent.
+            let most = 0.99 * state.margin
+            return vicinity.nearest(to: here.x, here.y, view.scale).map { $0.squared <= most * most } ?? false
+        }
+        guard !isThere else { return false }
+        if state.isParked { return true }
+        let (last, second) = (position(of: view.before.0), position(of: view.before.1))
+        guard view.reach.isFinite, vicinity.holds(last.x, last.y), vicinity.holds(second.x, second.y) else {
+            return false
+        }
+        return vicinity.isClear(PolygonVicinity.Way(second, last, here))
     }
 
     /// Degrees east and north of the origin, on the polygon's side of the Earth.
@@ -134,7 +265,9 @@ package struct PolygonOutline: Sendable {
     }
 
     /// The point of the edge that is nearest on a plane with the scale of the viewpoint, in degrees like `x` and `y`.
-    private func nearest(to x: Double, _ y: Double, _ scale: LocalScale) -> (x: Double, y: Double) {
+    private func nearest(
+        to x: Double, _ y: Double, _ scale: LocalScale
+    ) -> (x: Double, y: Double, squared: Double) {
         var (best, least) = (0, Double.infinity)
         for (index, block) in blocks.enumerated() {
             let distance = Self.squaredDistance(to: block, x, y, scale)
@@ -147,7 +280,7 @@ package struct PolygonOutline: Sendable {
         where index != best && Self.squaredDistance(to: block, x, y, scale) < closest {
             search(block, x, y, scale, &found, &closest)
         }
-        return found
+        return (found.x, found.y, closest)
     }
 
     @inline(__always)

@@ -12,7 +12,7 @@ struct SyncCommand: ParsableCommand {
             itself, 78 when no upload is configured.
 
             Without NAME all destinations are asked to try, and the outcome is that of main; where main has no \
-            url, the worst of the others.
+            url, the worst of the others. With --all they are waited for, all of them, and the outcome is the worst.
 
             With --rebatch, a batch that failed three times in a row for its size or its time (413, 408, or \
             a time-out after bytes were sent) is dissolved first, and its rows go into batches of the present \
@@ -22,6 +22,7 @@ struct SyncCommand: ParsableCommand {
             EXAMPLES:
               beekonctl sync
               beekonctl sync home
+              beekonctl sync --all
               beekonctl config set sync.batch_size=20 && beekonctl sync --rebatch
               beekonctl sync --no-wait
             """)
@@ -36,6 +37,9 @@ struct SyncCommand: ParsableCommand {
         completion: .destinations)
     var destination: String?
 
+    @Flag(help: "Wait for all destinations, and report the worst outcome.")
+    var all = false
+
     @Flag(name: .customLong("no-wait"), help: "Request the upload without waiting for it.")
     var noWait = false
 
@@ -47,6 +51,10 @@ struct SyncCommand: ParsableCommand {
     func validate() throws {
         if let name, let destination, name != destination {
             throw ValidationError("Name one destination, not two.")
+        }
+        if all, wanted != nil { throw ValidationError("--all is for all destinations: name none.") }
+        if all, rebatch {
+            throw ValidationError("--rebatch is for the batch of one destination: name it, without --all.")
         }
     }
 
@@ -69,11 +77,13 @@ struct SyncCommand: ParsableCommand {
             }
             code = SyncOutcome.exitCode(result.outcome)
             guard code != 0 && !common.json else {
-                try common.print(result, text: [SyncOutcome.text(result, of: wanted)])
+                try common.print(result, text: [SyncOutcome.text(result, of: wanted ?? result.destination)])
                 return
             }
             throw Failure(
-                SyncOutcome.text(result, of: wanted, url: url(of: wanted, &client)), exitCode: code)
+                SyncOutcome.text(
+                    result, of: wanted ?? result.destination, url: url(of: wanted ?? result.destination, &client)),
+                exitCode: code)
         }
         if code != 0 { throw ExitCode(code) }
     }
@@ -81,7 +91,7 @@ struct SyncCommand: ParsableCommand {
     private func sync(_ client: inout ControlClient) throws -> Wire.Sync.Result {
         let progress = Progress.onTerminal(isBusy: false)
         return try client.call(
-            Wire.Sync.self, .init(wait: !noWait, destination: wanted),
+            Wire.Sync.self, .init(wait: !noWait, destination: wanted, all: all ? true : nil),
             timeoutSeconds: noWait ? ControlClient.defaultTimeoutSeconds : nil
         ) {
             guard let sync = common.syncStatus(of: wanted) else { return }

@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 
-from drive import SKY, driven, hours_ago, parked
+from drive import SKY, driven, hours_ago, parked, tpv
 from measuring import Meter, Row, interleaved
 from support.ports import free_port
 from world import EVERY_FIX, World
@@ -142,7 +142,7 @@ def geofences(world: World) -> list:
         "1,000 polygons of 100 corners": (count, [{"polygon": star(center, 100)} for center in centers]),
         "the same, 10 km across": (few, [{"polygon": star(center, 5000)} for center in centers])}
 
-    def cost(number: int, fences: list):
+    def cost(reports: list, number: int, fences: list):
         fake, daemon = world.tracking()
         if fences:
             daemon.call("AddGeofences", geofences=[
@@ -152,10 +152,15 @@ def geofences(world: World) -> list:
         end(fake, daemon)
         return spent
 
+    # The edges of all of them run beside the road, within ten metres of each other.
+    rings = {"1,000 polygons of 100 corners, 10 km across, along all of their edges": (
+        few, [{"polygon": ring(RING, 5000 + index / 100)} for index in range(1000)])}
     rows = []
-    for name, (number, fences) in shapes.items():
+    for name, way, (number, fences) in [(name, reports, shape) for name, shape in shapes.items()] + [
+            (name, circling(few), shape) for name, shape in rings.items()]:
         mine, theirs = interleaved(
-            world.runs, lambda number=number, fences=fences: cost(number, fences), lambda number=number: cost(number, []))
+            world.runs, lambda way=way, number=number, fences=fences: cost(way, number, fences),
+            lambda way=way, number=number: cost(way, number, []))
         extra = [with_fences - without for with_fences, without in zip(mine, theirs, strict=True)]
         rows.append(Row(f"{name}: CPU that they add to a fix", "µs", extra, "a fix without geofences", theirs, target=50))
     return rows
@@ -172,6 +177,23 @@ def star(center: tuple, radius: float) -> list:
 
 
 HOURS_OF_FENCES = 29
+RING = (13.4, 52.5)
+
+
+def ring(center: tuple, radius: float) -> list:
+    """A round polygon of 100 corners, to the millimetre."""
+    return [[round(center[0] + radius * math.cos(index / 50 * math.pi) / 67_800, 8),
+             round(center[1] + radius * math.sin(index / 50 * math.pi) / 111_200, 8)] for index in range(100)]
+
+
+def circling(count: int) -> list:
+    """Reports of a vehicle that drives along the edges of such polygons."""
+    start, reports = hours_ago(HOURS_OF_FENCES), []
+    for second in range(count):
+        angle = 14 * second / 5000
+        reports.append(tpv(start + second * 1000, RING[1] + 5000 * math.sin(angle) / 111_200,
+                           RING[0] + 5000 * math.cos(angle) / 67_800, 14, (360 - math.degrees(angle)) % 360, 35, 0.3))
+    return reports
 
 
 def steady(world: World) -> list:

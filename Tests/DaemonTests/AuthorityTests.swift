@@ -32,7 +32,7 @@ struct AuthorityTests {
             .purgeRejected(of: .main),
             .resend(Resend(from: start, to: nil)), .backfill(Backfill(of: .main, from: nil)),
             .forgetDestination(.main), .rebatch(of: .main), .sync(nil, isAwaited: true),
-            .sync(.main, isAwaited: false),
+            .sync(.main, isAwaited: false), .syncEach(isAwaited: true),
             .seedAuth(try .init(access: "a", refresh: nil, expiresAt: nil), of: .main),
             .setExtras(try .init([:])), .setOdometer(try .init(7)),
             .addGeofences([]), .removeGeofences([]), .removeAllGeofences,

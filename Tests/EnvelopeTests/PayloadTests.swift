@@ -53,6 +53,26 @@ import Tracking
                 """)
     }
 
+    @Test("whether the ignition was on, where that is known") func ignition() {
+        #expect(text([location { $0.ignition = true }]).contains("\"altitude\":14.3,\"ignition\":true}]"))
+        #expect(text([location { $0.ignition = false }]).contains("\"altitude\":14.3,\"ignition\":false}]"))
+        // The battery goes with heartbeats.
+        let battery = location { $0.battery = Battery(percent: 83, state: .full) }
+        #expect(text([battery]) == text([location()]))
+    }
+
+    @Test("the battery in an envelope without rows") func battery() {
+        var payload = BeekonPayload(device: device)
+        let status = VehicleStatus(
+            state: "idle", motion: "unknown", receiver: "ok", pending: 0, ignition: true,
+            battery: Battery(percent: 83, state: .unplugged), version: "0.1.0", uptime: 1)
+        let bytes = payload.encode(
+            envelope: batch, session: session, sentAt: sentAt, extras: nil, status: status, results: [])
+        #expect(
+            String(decoding: bytes, as: UTF8.self).contains(
+                #""ignition":true,"battery_level":0.83,"battery_state":"unplugged","version":"0.1.0""#))
+    }
+
     @Test("an envelope without rows, to the byte") func heartbeat() throws {
         func body(_ status: VehicleStatus, _ results: [String], _ params: BodyFields = BodyFields()) -> String
         {

@@ -252,7 +252,8 @@ private func fillDeadLetters(_ path: String, upTo count: Int) throws {
         WITH RECURSIVE number(n) AS (VALUES(1) UNION ALL SELECT n + 1 FROM number WHERE n < \(count - 4))
         INSERT INTO rejected SELECT one.rejected_at - n, one.seq, one.destination, one.ts, one.session, one.id, one.lat, one.lng,
         one.accuracy, one.speed, one.bearing, one.altitude, one.mode, one."trigger", one.motion, one.activity,
-        one.quality, one.is_mock, one.extras, one.odometer, one.mileage, one.batch, one.http_status, one.reason FROM one, number
+        one.quality, one.is_mock, one.extras, one.odometer, one.mileage, one.batch, one.http_status, one.reason,
+        one.ignition, one.battery FROM one, number
         """)
 }
 

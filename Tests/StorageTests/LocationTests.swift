@@ -25,6 +25,9 @@ func everyField() throws {
         location.fix.speed = values[(index + 1) % 5]
         location.fix.bearing = values[(index + 2) % 5]
         location.fix.altitude = values[(index / 5) % 5]
+        location.ignition = [nil, true, false][index % 3]
+        let state = Battery.State.allCases[index % 4]
+        location.battery = index % 7 == 0 ? nil : Battery(percent: index % 101, state: state)
         _ = try workshop.store.insert(
             NewLocation(
                 location: location, session: uuid(9), sessionStartedAt: time(0), odometer: Double(index),
@@ -37,6 +40,21 @@ func everyField() throws {
     try workshop.reopen()
     #expect(try workshop.stored() == expected)
     #expect(try workshop.store.draftBatch(limit: 1000)?.locations == expected)
+}
+
+@Test("a battery or an ignition that no version writes is none, and the row is read all the same")
+func strangeLevels() throws {
+    let workshop = try Workshop()
+    for second in 1...4 { try workshop.insert(Double(second)) }
+    let connection = try Connection(path: workshop.directory.file("beekon.db"), access: .readWrite)
+    for (second, battery) in [(1, 101 << 3), (2, 50 << 3 | 4), (3, -1), (4, 83 << 3 | 2)] {
+        try connection.execute(
+            "UPDATE locations SET ignition = 7, battery = \(battery) WHERE seq = (SELECT seq FROM locations "
+                + "ORDER BY ts LIMIT 1 OFFSET \(second - 1))")
+    }
+    let rows = try workshop.stored()
+    #expect(rows.map(\.battery) == [nil, nil, nil, Battery(percent: 83, state: .charging)])
+    #expect(rows.allSatisfy { $0.ignition == true })
 }
 
 @Test("pages of history are inclusive at both ends, ascending, and of one session when asked")

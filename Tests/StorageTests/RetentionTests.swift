@@ -212,7 +212,7 @@ private func steps(_ count: Int, _ situation: Situation) throws -> Int {
         WITH RECURSIVE numbers(n, total) AS (VALUES (1, \(count)) UNION ALL SELECT n + 1, total FROM numbers WHERE n < total)
         INSERT INTO locations (\(Schema.columns), uploaded)
         SELECT \(start) + n, n, 1, x'\(hex(uuid(7)))', 1.0, 2.0, NULL, NULL, NULL, NULL, 3, 0, 0, NULL, NULL, 0, 0, 0.0,
-        NULL, \(situation.uploaded) FROM numbers
+        NULL, NULL, NULL, \(situation.uploaded) FROM numbers
         """)
     var writer = try Writer.open(path, options: options)
     if situation.freezes {

@@ -13,7 +13,7 @@ import Testing
         ("PRAGMA page_size", "1024"), ("PRAGMA quick_check", "ok"),
         (
             "SELECT group_concat(name) FROM pragma_table_info('locations') WHERE \"notnull\" = 0",
-            "accuracy,speed,bearing,altitude,activity,quality,mileage"
+            "accuracy,speed,bearing,altitude,activity,quality,mileage,ignition,battery"
         ),
         ("SELECT type FROM pragma_table_info('locations') WHERE name = 'ts'", "INTEGER"),
         (

@@ -269,7 +269,7 @@ func capLowered() throws {
         """
         WITH RECURSIVE numbers(n) AS (VALUES (2) UNION ALL SELECT n + 1 FROM numbers WHERE n < 5000)
         INSERT INTO locations (\(Schema.columns)) SELECT \(start) + n, n, 1, randomblob(15000), 1.0, 2.0, NULL, NULL, NULL, NULL,
-        3, 0, 0, NULL, NULL, 0, 0, 0.0, NULL FROM numbers
+        3, 0, 0, NULL, NULL, 0, 0, 0.0, NULL, NULL, NULL FROM numbers
         """)
     try workshop.reopen()
     workshop.options.maxRows = 1000

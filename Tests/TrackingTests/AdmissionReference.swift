@@ -97,7 +97,7 @@ struct AdmissionReference {
         if motion == .stationary, let spot {
             guard isMoving(from: spot) else { return }
         } else if motion == .unknown {
-            guard spanOfLast({ fix, _ in (fix.speed ?? 0) >= 1 }) >= 1 else { return checkStanding() }
+            guard hasSetOff else { return checkStanding() }
         } else {
             return checkStanding()
         }
@@ -117,11 +117,38 @@ struct AdmissionReference {
 
     /// Seconds for which the latest fixes have satisfied the condition without a break.
     private func spanOfLast(_ isSo: (Fix, _ radius: Double) -> Bool) -> Double {
-        guard let present = seen.last else { return -1 }
-        let run = seen.indices[movingFrom...].reversed().prefix {
-            isSo(seen[$0], radius(seen[$0], radii[$0]))
+        spanOfLast(upTo: seen.count - 1) { isSo(seen[$0], radius(seen[$0], radii[$0])) }
+    }
+
+    private func spanOfLast(upTo index: Int, _ isSo: (Int) -> Bool) -> Double {
+        firstOfLast(upTo: index, isSo).map { seen[index].time.seconds(since: seen[$0].time) } ?? -1
+    }
+
+    /// The first of them.
+    private func firstOfLast(upTo index: Int, _ isSo: (Int) -> Bool) -> Int? {
+        guard index >= movingFrom else { return nil }
+        return seen.indices[movingFrom...index].reversed().prefix { isSo($0) }.last
+    }
+
+    /// By its speeds; without them as from a parking spot at the first fix, and further than where that began.
+    private var hasSetOff: Bool {
+        spanOfLast { fix, _ in (fix.speed ?? 0) >= 1 } >= 1
+            || spanOfLast(upTo: seen.count - 1) {
+                goesOn($0, for: 30) { $0 > $1 } || goesOn($0, for: 1) { $0 > max(4 * $1, 50) }
+            } >= 1
+    }
+
+    private func goesOn(_ index: Int, for seconds: Double, _ isOut: (Double, _ radius: Double) -> Bool)
+        -> Bool
+    {
+        let origin = seen[movingFrom].coordinate
+        let first = firstOfLast(upTo: index) {
+            seen[$0].speed == nil
+                && isOut(origin.distance(to: seen[$0].coordinate), radius(seen[$0], radii[$0]))
         }
-        return run.last.map { present.time.seconds(since: seen[$0].time) } ?? -1
+        guard let first, seen[index].time.seconds(since: seen[first].time) >= seconds else { return false }
+        let way = seen[first].coordinate.distance(to: seen[index].coordinate)
+        return way > 2 * radius(seen[index], radii[index])
     }
 
     private func radius(_ fix: Fix, _ least: Double) -> Double {

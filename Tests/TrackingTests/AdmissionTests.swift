@@ -137,6 +137,26 @@ func motionFromUnknown() {
     #expect(slow.motions.allSatisfy { $0 == .unknown })
 }
 
+@Test(
+    "from unknown, without speeds, a vehicle that goes on from where it was moves",
+    arguments: [
+        ("a street", [stretch(60, at: nil, drift: 9)], 10),
+        ("a walk", [stretch(90, at: nil, drift: 1.2)], 40),
+        ("wandering", [stretch(119, at: nil, drift: 0)], nil),
+        (
+            "the first position was far off",
+            [stretch(3, at: nil, drift: 0), stretch(1, at: nil, drift: 400), stretch(60, at: nil, drift: 0)],
+            nil
+        ),
+        ("speeds that say that it stands", [stretch(60, at: 0.4, drift: 2)], nil),
+    ] as [(String, [Stretch], Int?)])
+private func motionFromUnknownWithoutSpeeds(name: String, stretches: [Stretch], expected: Int?) {
+    var journey = Journey()
+    for stretch in stretches { journey.go(stretch) }
+    #expect(journey.motions.firstIndex(of: .moving) == expected, "\(name)")
+    #expect(!journey.admitted.contains { $0.hasSuffix("motion") }, "\(name)")
+}
+
 @Test("check-ins happen at the first fix that is due, also after silence or in a new run of instants")
 func checkIns() {
     var journey = Journey(.checkIns(every: 900))

@@ -1,7 +1,12 @@
 import Base
+import Support
 import Testing
 
 @testable import Tracking
+
+#if canImport(Glibc)
+    import Glibc
+#endif
 
 /// Longitudes and latitudes of a square whose sides are `2 × half` degrees.
 private func square(_ longitude: Double, _ latitude: Double, half: Double) -> [[Double]] {
@@ -88,6 +93,96 @@ func distances(longitude: Double, latitude: Double) throws {
         let found = outline.measure(from: .init(place, EarthPoint(place)))
         #expect(abs(found - expected) <= abs(expected) * 0.01, "\(east), \(north): \(found)")
     }
+}
+
+/// A jagged ring of 100 corners, this far from the centre at most.
+private func jagged(_ longitude: Double, _ latitude: Double, radius: Double, inner: Double) throws -> Geofence
+{
+    let scale = LocalScale(latitude: latitude)
+    return try Geofence(
+        id: "jagged",
+        ring: (0..<100).map { index -> [Double] in
+            let (far, angle) = (radius * (index % 2 == 0 ? 1 : inner), Double(index) / 50 * .pi)
+            let x = longitude + far * cos(angle) / scale.east
+            return [x > 180 ? x - 360 : x < -180 ? x + 360 : x, latitude + far * sin(angle) / scale.north]
+        })
+}
+
+@Test(
+    "what an outline remembers of its surroundings says the same as all of its edges",
+    arguments: [(13.4, 52.5), (0, 0), (179.999, -33), (-179.995, 70), (20, -84.5)],
+    [(5000.0, 1.0), (5000, 0.8), (300, 1), (60, 0.9)])
+func surroundings(centre: (longitude: Double, latitude: Double), shape: (radius: Double, inner: Double))
+    throws
+{
+    let fence = try jagged(centre.longitude, centre.latitude, radius: shape.radius, inner: shape.inner)
+    let polygon = try #require(fence.polygon)
+    let scale = LocalScale(latitude: centre.latitude)
+    var random = SeededGenerator(seed: testSeed(11))
+    var asked = PolygonOutline(polygon)
+    var (angle, far) = (0.0, shape.radius)
+    var before: (Coordinate, Coordinate)?
+    for _ in 0..<3000 {
+        angle += Double.random(in: -2...20, using: &random) / shape.radius
+        far += Double.random(in: -8...8, using: &random) + (shape.radius - far) / 40
+        let x = centre.longitude + far * cos(angle) / scale.east
+        let here = try #require(
+            Coordinate(
+                latitude: centre.latitude + far * sin(angle) / scale.north,
+                longitude: x > 180 ? x - 360 : x < -180 ? x + 360 : x))
+        let place = EarthPoint(here)
+        let view = PolygonOutline.Viewpoint(here, place, before: before, reach: 30)
+        var fresh = PolygonOutline(polygon)
+        let expected = fresh.distance(from: here)
+        for isInside in [true, false] {
+            let state = PolygonOutline.State(isInside: isInside, margin: 10, isParked: false)
+            if let found = asked.measure(from: view, toChange: state) {
+                #expect(abs(found - expected) < 1e-6)
+            } else {
+                // Nothing may have changed: on the same side, or outside and within the margin.
+                #expect(isInside ? expected < 10 : expected > 0, "\(expected)")
+            }
+        }
+        #expect(abs(asked.measure(from: view) - expected) < 1e-6)
+        #expect(abs(asked.distance(from: view) - expected) < 1e-6)
+        before = (here, before?.0 ?? here)
+    }
+}
+
+@Test("a path that is told to touch no edge lies on one side of all of them")
+func clearWays() throws {
+    let fence = try jagged(13.4, 52.5, radius: 300, inner: 0.8)
+    let polygon = try #require(fence.polygon)
+    let scale = LocalScale(latitude: 52.5)
+    var random = SeededGenerator(seed: testSeed(13))
+    var (clear, told) = (0, 0)
+    for _ in 0..<3000 {
+        let (angle, far) = (
+            Double.random(in: 0...(2 * .pi), using: &random), Double.random(in: 220...330, using: &random)
+        )
+        func point(_ reach: Double) throws -> Coordinate {
+            let (east, north) = (
+                far * cos(angle) + .random(in: -reach...reach, using: &random),
+                far * sin(angle) + .random(in: -reach...reach, using: &random)
+            )
+            return try #require(
+                Coordinate(latitude: 52.5 + north / scale.north, longitude: 13.4 + east / scale.east))
+        }
+        let (here, last, second) = (try point(0), try point(20), try point(20))
+        var outline = PolygonOutline(polygon)
+        guard outline.distance(from: here) > 0 else { continue }
+        let view = PolygonOutline.Viewpoint(here, EarthPoint(here), before: (last, second), reach: 60)
+        let state = PolygonOutline.State(isInside: false, margin: 10, isParked: false)
+        let isClear = [(second, last), (last, here)].allSatisfy {
+            outline.passage(from: $0, to: $1, depth: 5) == nil
+        }
+        clear += isClear ? 1 : 0
+        guard outline.measure(from: view, toChange: state) == nil else { continue }
+        told += 1
+        #expect(isClear)
+    }
+    // Most that are clear are known to be: it is what makes it cheap.
+    #expect(told * 2 > clear, "\(told) of \(clear)")
 }
 
 /// A horseshoe around 100 m by 100 m that is open to the north; its legs are 100 m wide.

@@ -27,6 +27,25 @@ import Tracking
         #expect(query { $0.mileage = 123_456_789 }.hasSuffix("&valid=true&odometer=123456789"))
     }
 
+    @Test("what the vehicle says of itself") func vehicle() {
+        #expect(query { $0.ignition = true }.hasSuffix("&valid=true&ignition=true"))
+        #expect(
+            query {
+                $0.mileage = 7
+                $0.ignition = false
+                $0.battery = Battery(percent: 83, state: .unplugged)
+                $0.trigger = .motion
+            }.hasSuffix("&odometer=7&ignition=false&batt=83&charge=false&event=motionchange"))
+        let states: [(Battery.State, String)] = [
+            (.unknown, ""), (.charging, "&charge=true"), (.full, "&charge=true"),
+        ]
+        for (state, text) in states {
+            #expect(
+                query { $0.battery = Battery(percent: 0, state: state) }.hasSuffix(
+                    "&valid=true&batt=0" + text))
+        }
+    }
+
     @Test("what is unknown is left out") func bare() {
         #expect(
             format.request(FormatSamples.bare, extras: "{}").query

@@ -30,6 +30,13 @@ import Tracking
         #expect(request.encoding == nil && request.query.isEmpty && request.topic == nil)
     }
 
+    @Test("the level of a battery where there is one, from 0 to 1") func battery() {
+        for (percent, level) in [(0, "0"), (7, "0.07"), (100, "1")] {
+            let row = FormatSamples.location { $0.battery = Battery(percent: percent, state: .charging) }
+            #expect(text([row]).contains("\"motion\":[\"driving\"],\"battery_level\":\(level),\"device_id\""))
+        }
+    }
+
     @Test("an empty batch, which changes nothing, and no name where the url has it")
     func empty() {
         #expect(text([]) == "{\"locations\":[]}")

@@ -37,6 +37,26 @@ import Tracking
         #expect(text { $0.mileage = 123_456_789 }.contains(",\"cog\":181,\"odometer\":123456.789,\"tid\""))
     }
 
+    @Test("what the vehicle says of itself") func vehicle() {
+        #expect(text { $0.ignition = true }.contains(",\"cog\":181,\"ign\":true,\"motion\":true,\"tid\""))
+        #expect(
+            text {
+                $0.ignition = false
+                $0.motion = .stationary
+                $0.battery = Battery(percent: 83, state: .unplugged)
+            }.contains(",\"ign\":false,\"motion\":false,\"batt\":83,\"bs\":1,\"tid\""))
+        #expect(
+            text {
+                $0.ignition = false
+                $0.motion = .unknown
+            }.contains(",\"ign\":false,\"tid\""))
+        for (state, code) in zip(Battery.State.allCases, 0...) {
+            #expect(
+                text { $0.battery = Battery(percent: 100, state: state) }.contains(
+                    ",\"cog\":181,\"batt\":100,\"bs\":\(code),\"tid\""))
+        }
+    }
+
     @Test("a heartbeat is the location as a ping, to the byte") func ping() {
         let request = format.request(
             FormatSamples.location(), sentAt: FormatSamples.sentAt, isPing: true)

@@ -35,8 +35,8 @@ private enum Condition: String, CaseIterable, CustomTestStringConvertible {
                 .sessionStopped, .ignitionOff, .threshold, .motion, .geofence, .started,
                 .networkReturned(outage: 20),
             ]
-        case .serverError: [.sessionStopped, .ignitionOff]
-        case .networkError: [.sessionStopped, .ignitionOff, .networkReturned(outage: 20)]
+        case .serverError: [.sessionStopped]
+        case .networkError: [.sessionStopped, .networkReturned(outage: 20)]
         case .askedToWait, .auth, .permanent, .rejected: []
         }
     }

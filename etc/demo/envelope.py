@@ -43,6 +43,8 @@ STATUS = [
     ("oldest_pending", False, "time", None),
     ("odometer_meters", False, "number", lambda v: v >= 0),
     ("ignition", False, "bool", None),
+    ("battery_level", False, "number", lambda v: 0 <= v <= 1),
+    ("battery_state", False, "text", {"unknown", "unplugged", "charging", "full"}.__contains__),
     ("version", True, "text", None),
     ("uptime_seconds", True, "int", lambda v: v >= 0),
 ]
@@ -66,6 +68,7 @@ LOCATION = [
     ("altitude", False, "number", None),
     ("activity", False, "text", ACTIVITIES.__contains__),
     ("quality", False, "text", QUALITIES.__contains__),
+    ("ignition", False, "bool", None),
 ]
 EVENT = [
     ("id", True, "uuid", None),

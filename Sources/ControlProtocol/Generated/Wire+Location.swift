@@ -6,7 +6,7 @@ extension Wire {
     /// itself as simulated. Coordinates are WGS-84; accuracy is horizontal; bearing, the direction of travel,
     /// is 0 up to but not including 360, from true north; altitude is above the ellipsoid. activity:
     /// stationary, walking, running, cycling, automotive or unknown. quality: low_accuracy or
-    /// implausible_speed; absent: good.
+    /// implausible_speed; absent: good. ignition: whether it was on; absent where nothing told.
     package struct Location: Codable, Sendable, Equatable {
         package var id: String
         package var sessionId: String?
@@ -22,11 +22,13 @@ extension Wire {
         package var altitude: Double?
         package var activity: String?
         package var quality: String?
+        package var ignition: Bool?
 
         package init(
             id: String, sessionId: String? = nil, timestamp: String, trigger: String, motion: String,
             isMock: Bool, latitude: Double, longitude: Double, accuracy: Double? = nil, speed: Double? = nil,
-            bearing: Double? = nil, altitude: Double? = nil, activity: String? = nil, quality: String? = nil
+            bearing: Double? = nil, altitude: Double? = nil, activity: String? = nil, quality: String? = nil,
+            ignition: Bool? = nil
         ) {
             self.id = id
             self.sessionId = sessionId
@@ -42,6 +44,7 @@ extension Wire {
             self.altitude = altitude
             self.activity = activity
             self.quality = quality
+            self.ignition = ignition
         }
 
         private enum CodingKeys: String, CodingKey {
@@ -59,6 +62,7 @@ extension Wire {
             case altitude
             case activity
             case quality
+            case ignition
         }
     }
 }

@@ -14,13 +14,15 @@ extension Wire {
         package struct Parameters: ControlParameters {
             package var wait: Bool?
             package var destination: String?
+            package var all: Bool?
 
-            package init(wait: Bool? = nil, destination: String? = nil) {
+            package init(wait: Bool? = nil, destination: String? = nil, all: Bool? = nil) {
                 self.wait = wait
                 self.destination = destination
+                self.all = all
             }
 
-            package static let names = ["wait", "destination"]
+            package static let names = ["wait", "destination", "all"]
         }
 
         package struct Result: Codable, Sendable, Equatable {

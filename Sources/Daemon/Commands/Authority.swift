@@ -15,7 +15,7 @@ enum Authority {
             case .configure(let offers): offers.keys.contains { Key.named($0)?.key.needsAdmin ?? false }
             case .resetConfig(let names): names.contains { Key.needsAdmin($0) }
             case .start, .stop, .delete, .requeueRejected, .purgeRejected, .resend, .backfill,
-                .forgetDestination, .rebatch, .sync,
+                .forgetDestination, .rebatch, .sync, .syncEach,
                 .seedAuth, .setExtras, .setOdometer, .addGeofences, .removeGeofences, .removeAllGeofences,
                 .listGeofences, .locate, .setMotion, .setIgnition, .resetServerConfig, .reload:
                 false

@@ -22,6 +22,8 @@ enum Command: Sendable {
     /// An attempt to upload now, to all destinations unless one is named. When nobody waits for its end, what is pending is
     /// answered at once.
     case sync(DestinationName?, isAwaited: Bool)
+    /// Every destination, and the worst of them answers.
+    case syncEach(isAwaited: Bool)
     case seedAuth(Seed, of: DestinationName)
     case setExtras(Extras)
     case setOdometer(Mileage)
@@ -85,7 +87,7 @@ enum Command: Sendable {
         case .backfill: .backfill
         case .forgetDestination: .forgetDestination
         case .rebatch: .rebatch
-        case .sync: .sync
+        case .sync, .syncEach: .sync
         case .seedAuth: .seedAuth
         case .setExtras: .setExtras
         case .setOdometer: .setOdometer

@@ -37,6 +37,8 @@ struct SyncResult: Sendable {
     var rejected = 0
     /// How it failed; nil when it has not, or nobody knows.
     var trouble: Trouble?
+    /// Whose outcome it is, where several were asked.
+    var destination: DestinationName?
 
     /// What the server said, or why it said nothing.
     struct Trouble: Equatable, Sendable {

@@ -117,6 +117,9 @@ final class Dispatcher {
         case .sync(let name?, let isAwaited):
             return try sync(configured(name), token, isAwaited: isAwaited, now: now)
         case .sync(nil, let isAwaited): return try syncAll(token, isAwaited: isAwaited, now: now)
+        case .syncEach(let isAwaited):
+            let ports = hub.uploaders.all.filter { settings.sync(of: $0.name.text) != nil }
+            return try syncEach(of: ports, token, isAwaited: isAwaited, now: now)
         case .seedAuth(let seed, let name):
             try takeAttempt(now: now)
             try post(.seed(seed.tokens, for: configurator.inForce, token), to: configured(name))
@@ -168,12 +171,32 @@ final class Dispatcher {
             for port in others { port.deliver(.trigger(.command)) }
             return try sync(hub.uploaders.main, token, isAwaited: isAwaited, now: now)
         }
+        return try syncEach(of: others, token, isAwaited: true, now: now)
+    }
+
+    /// These try, all at once. The answer is the worst of theirs, once each has one.
+    private func syncEach(
+        of ports: [UploaderPort], _ token: Token, isAwaited: Bool, now: BootInstant
+    ) throws(Failure) -> Answer {
+        guard !ports.isEmpty else {
+            return .now(.synced(SyncResult(outcome: .disabled, uploaded: 0, pending: 0)))
+        }
         try takeAttempt(now: now)
-        var gathering = SyncGathering(waitingFor: others.count)
-        for port in others {
+        guard isAwaited else {
+            for port in ports { port.deliver(.trigger(.command)) }
+            let counts = hub.store.counts()
+            let pending = ports.reduce(0) { sum, port in
+                let isQueued = settings.sync(of: port.name.text)?.isLatestOnly != true
+                return sum + (isQueued ? counts[port.name]?.pending ?? 0 : 0)
+            }
+            let outcome: SyncResult.Outcome = pending > 0 ? .transient : .nothingPending
+            return .now(.synced(SyncResult(outcome: outcome, uploaded: 0, pending: pending)))
+        }
+        var gathering = SyncGathering(waitingFor: ports.count)
+        for port in ports {
             lastToken += 1
             waiters[lastToken] = { [weak self] result, now in
-                guard let worst = gathering.add(result) else { return }
+                guard let worst = gathering.add(result, of: port.name) else { return }
                 _ = self?.complete(token, worst, now: now)
             }
             port.commands.deliver(.sync(lastToken))

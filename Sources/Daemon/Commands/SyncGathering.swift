@@ -1,9 +1,10 @@
-internal import Upload
+internal import Base
 
-/// The results of attempts at several destinations, until there is one for each: then the worst of them is the answer.
+/// The results of attempts at several destinations, until there is one for each: then the worst of them is the answer, and
+/// says whose it is.
 struct SyncGathering {
     private var missing: Int
-    private var worst: Result<Completion, Failure>?
+    private var worst: (result: Result<Completion, Failure>, of: DestinationName)?
     private var uploaded = 0
     private var pending = 0
     private var rejected = 0
@@ -13,17 +14,20 @@ struct SyncGathering {
     }
 
     /// - Returns: the answer, with the last result.
-    mutating func add(_ result: Result<Completion, Failure>) -> Result<Completion, Failure>? {
+    mutating func add(
+        _ result: Result<Completion, Failure>, of name: DestinationName
+    ) -> Result<Completion, Failure>? {
         missing -= 1
         if case .success(.synced(let one)) = result {
             uploaded += one.uploaded
             pending += one.pending
             rejected += one.rejected
         }
-        if Self.gravity(result) >= worst.map(Self.gravity) ?? 0 { worst = result }
+        if Self.gravity(result) >= worst.map({ Self.gravity($0.result) }) ?? 0 { worst = (result, name) }
         guard missing == 0, let worst else { return nil }
-        guard case .success(.synced(var answer)) = worst else { return worst }
+        guard case .success(.synced(var answer)) = worst.result else { return worst.result }
         (answer.uploaded, answer.pending, answer.rejected) = (uploaded, pending, rejected)
+        answer.destination = worst.of
         return .success(.synced(answer))
     }
 

@@ -75,7 +75,12 @@ extension Handlers {
     func sync(_ request: Request) throws -> Answer {
         let parameters = try request.call.parameters(of: Wire.Sync.self)
         let name = try parameters.destination.map(DestinationName.init(checking:))
-        let command = Command.sync(name, isAwaited: parameters.wait ?? true && !request.call.oneway)
+        let (isAwaited, asksEach) = (
+            parameters.wait ?? true && !request.call.oneway, parameters.all ?? false
+        )
+        if asksEach, name != nil { throw Failure(kind: .parameter("all")) }
+        let command: Command =
+            asksEach ? .syncEach(isAwaited: isAwaited) : .sync(name, isAwaited: isAwaited)
         return try give(command, request, as: Wire.Sync.self) { .init($0) }
     }
 

@@ -25,7 +25,8 @@ extension Wire.Sync.Result {
         self.init(
             outcome: result.outcome.rawValue, uploaded: result.uploaded, pending: result.pending,
             rejected: result.rejected > 0 ? result.rejected : nil, httpStatus: trouble?.httpStatus,
-            mqttCode: trouble?.mqttCode, error: trouble?.error, reason: trouble?.reason)
+            mqttCode: trouble?.mqttCode, error: trouble?.error, reason: trouble?.reason,
+            destination: result.destination?.text)
     }
 }
 

@@ -170,7 +170,7 @@ struct FixPipeline {
         switch admission.decide(observed, crosses: crosses) {
         case .admit(let trigger):
             admittedInSession += 1
-            decision.location = newLocation(of: observed, trigger, session, context.extras)
+            decision.location = newLocation(of: observed, trigger, session, context)
         case .drop(.tooSoon): dropped.tooSoon += 1
         case .drop(.tooNear): dropped.tooNear += 1
         case .drop(.paused): dropped.paused += 1
@@ -223,16 +223,16 @@ struct FixPipeline {
     }
 
     private mutating func newLocation(
-        of observed: Admission.Observation, _ trigger: Trigger, _ session: Session, _ extras: String?
+        of observed: Admission.Observation, _ trigger: Trigger, _ session: Session, _ context: Context
     ) -> NewLocation {
         let location = Location(
             id: ids.next(at: observed.fix.time), session: session.id, fix: observed.fix, trigger: trigger,
             motion: observed.motion, activity: observed.activity, quality: observed.quality,
-            mileage: driving.odometer?.memory.wholeMetres)
+            mileage: driving.odometer?.memory.wholeMetres, ignition: context.ignition)
         return NewLocation(
             location: location, session: session.id, sessionStartedAt: session.startedAt,
-            odometer: admission.odometer, extras: extras, prunesByAge: false, memory: admission.memory,
-            vehicle: driving.vehicle, run: time.run)
+            odometer: admission.odometer, extras: context.extras, prunesByAge: false,
+            memory: admission.memory, vehicle: driving.vehicle, run: time.run)
     }
 
     // MARK: Single locations

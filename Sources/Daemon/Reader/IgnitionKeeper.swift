@@ -34,6 +34,7 @@ final class IgnitionKeeper {
     private var levels = Levels()
     private var ignition: Ignition?
     private var power: ExternalPower?
+    private var lastPlace = LastPlace()
     /// As the file has it.
     private var kept: SmallFiles.VehicleMemory?
     /// The ids of the latest events, by kind.
@@ -214,6 +215,20 @@ final class IgnitionKeeper {
             Log.notice(.sensorChanged, "\(what) can be read again")
         }
     }
+
+    // MARK: Where it stands
+
+    /// The ignition has been switched off while something is tracked.
+    func awaitLastPlace(now: BootInstant) { lastPlace.await(now: now) }
+
+    /// It has been switched on.
+    func forgetLastPlace() { lastPlace = LastPlace() }
+
+    /// The next settled fix has been decided on.
+    func decided(_ location: Location?, now: BootInstant) { lastPlace.decided(location?.id, now: now) }
+
+    /// Whether the place where it stands, with its ignition off, is among what has been stored.
+    func hasLastPlace(in stored: [Location]) -> Bool { lastPlace.isAmong(stored: stored.lazy.map(\.id)) }
 
     // MARK: What others say
 

@@ -188,6 +188,7 @@ extension Reader {
     /// New thresholds apply to the next fix; only a change of gpsd itself makes a new connection.
     private func configure(_ new: Settings, now: BootInstant) {
         settings = new
+        battery.configure(new)
         hub.board.tellsOdometer.store(new.vehicle.tellsOdometer, ordering: .relaxed)
         hub.store.configure(StoreOptions(new))
         work.noteChangedCap()

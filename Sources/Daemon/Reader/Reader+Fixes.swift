@@ -52,6 +52,9 @@ extension Reader {
         for (token, location) in decision.answers { answer(token, .success(location)) }
         defer { keepOdometer(now: now) }
         if !decision.trips.isEmpty { decision.add(newEvents(of: decision.trips, now: now)) }
+        // Asked for locations that are stored, and for no other fix.
+        decision.location?.location.battery = battery.present(now: now)
+        vehicle?.decided(decision.location?.location, now: now)
         guard decision.isStored else { return }
         decision.set(
             ages(at: fix.time, now: arrival.now), memory: decision.location == nil ? nil : times.takeDueAges()

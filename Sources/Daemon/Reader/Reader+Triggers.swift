@@ -17,11 +17,13 @@ extension Reader {
         // Before they are woken: they look at it.
         if !result.stored.isEmpty { hub.board.publish(newest: recorder.newest) }
         let hasTurned = result.stored.contains { $0.trigger == .motion }
+        let standsWithIgnitionOff = vehicle?.hasLastPlace(in: result.stored) ?? false
         for (port, sync) in uploadersThatListen {
             if isOverThreshold(port.name, sync, result) { port.deliver(.trigger(.threshold)) }
             if hasTurned, sync.triggers.onMotionChange || sync.isLatestOnly {
                 port.deliver(.trigger(.motion))
             }
+            if standsWithIgnitionOff { port.deliver(.trigger(.ignitionOff)) }
             if !result.events.isEmpty || hasStays { port.deliver(.trigger(.geofence)) }
             if sync.isLatestOnly, !result.stored.isEmpty { port.noteNewLocation() }
         }

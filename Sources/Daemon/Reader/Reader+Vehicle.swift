@@ -76,10 +76,13 @@ extension Reader {
         case .ignition(.record(let isOn, let time)):
             let event = record(isOn ? .ignitionOn : .ignitionOff, at: time, place: place, now: now)
             vehicle?.note(event, of: .ignition)
+            if isOn { vehicle?.forgetLastPlace() }
         case .ignition(.start): wishAsIgnition(tracks: true, now: now)
         case .ignition(.stop): wishAsIgnition(tracks: false, now: now)
         case .ignition(.admitNextFix): pipeline.admitNextFix()
-        case .ignition(.upload): triggerAtIgnitionOff()
+        case .ignition(.upload):
+            triggerAtIgnitionOff()
+            if sessions.session != nil { vehicle?.awaitLastPlace(now: now) }
         case .power(let event, let supply):
             let event = record(
                 event.isBack ? .powerBack : .powerLost, subject: supply, at: event.time, now: now)
@@ -98,7 +101,7 @@ extension Reader {
         }
     }
 
-    /// It may be the last chance for hours.
+    /// It may be the last chance for hours. Where the vehicle stands goes after it: `trigger(after:)`.
     private func triggerAtIgnitionOff() {
         let counts = hub.store.counts()
         for (port, sync) in uploadersThatListen

@@ -22,6 +22,7 @@ final class Reader {
     let times: TimeKeeper
     let odometer: OdometerKeeper
     let losses = LossReporter()
+    var battery: BatteryKeeper
     var schedule = ScheduleKeeper()
     /// nil unless the vehicle says something.
     var vehicle: IgnitionKeeper?
@@ -33,6 +34,7 @@ final class Reader {
         guard let link = GPSDLink(settings.gpsd) else { return nil }
         self.hub = hub
         self.settings = settings
+        battery = BatteryKeeper(settings)
         hub.board.tellsOdometer.store(settings.vehicle.tellsOdometer, ordering: .relaxed)
         self.link = link
         recorder = Recorder(store: hub.store)

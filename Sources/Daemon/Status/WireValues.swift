@@ -18,7 +18,7 @@ extension Wire.Location {
             latitude: fix.coordinate.latitude, longitude: fix.coordinate.longitude, accuracy: fix.accuracy,
             speed: fix.speed, bearing: fix.bearing, altitude: fix.altitude,
             activity: location.activity?.rawValue,
-            quality: location.quality?.rawValue)
+            quality: location.quality?.rawValue, ignition: location.ignition)
     }
 }
 

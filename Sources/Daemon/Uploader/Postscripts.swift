@@ -3,6 +3,7 @@ internal import ControlProtocol
 internal import DaemonConfiguration
 internal import Envelope
 internal import Linux
+internal import Sensors
 internal import Storage
 internal import Tracking
 internal import Upload
@@ -131,12 +132,14 @@ final class Postscripts {
             return made
         case .owntracks:
             guard attempts.beginHeartbeat(now: now) else { return nil }
-            guard let location = hub.board.readerSnapshot.lastLocation else {
+            guard var location = hub.board.readerSnapshot.lastLocation else {
                 // There is nothing that could be said; the next one may have a position.
                 attempts.requested(now: now)
                 attempts.accepted()
                 return nil
             }
+            // It says how the vehicle is by now; the rest is of when it was there.
+            location.battery = BatteryReader.read(root: Machine.root)
             var made = try current(.position(location))
             made.time = location.fix.time
             return made
@@ -164,7 +167,8 @@ final class Postscripts {
             receiver: Wire.SourceHealth(reader.health).rawValue, pending: counts.pending,
             oldestPending: counts.pending > 0 ? counts.oldestPending : nil,
             odometer: reader.odometer.map { Double($0) },
-            ignition: reader.vehicle?.isOn, version: Release.version,
+            ignition: reader.vehicle?.isOn, battery: BatteryReader.read(root: Machine.root),
+            version: Release.version,
             uptime: Int(now.seconds(since: hub.startedAt)))
     }
 

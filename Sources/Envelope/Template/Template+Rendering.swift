@@ -149,6 +149,7 @@ extension Template {
             case .deviceID: text.put(bytes: surroundings.deviceID)
             case .installID: text.put(bytes: surroundings.installID)
             case .sessionID: text.put(surroundings.session)
+            case .ignition: record.ignition.map { text.put($0) } ?? text.put("null")
             }
         }
 

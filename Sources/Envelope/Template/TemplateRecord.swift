@@ -14,6 +14,11 @@ package struct TemplateRecord: Equatable, Sendable {
             self.level = level
             self.isCharging = isCharging
         }
+
+        /// As it was stored with a row.
+        package init(_ stored: Tracking.Battery?) {
+            self.init(level: stored?.level, isCharging: stored?.isCharging)
+        }
     }
 
     /// What made this record, in the guide's words.
@@ -34,14 +39,19 @@ package struct TemplateRecord: Equatable, Sendable {
     /// Metres.
     let odometer: Double?
     let battery: Battery
+    /// Whether the ignition was on; nil when unknown.
+    let ignition: Bool?
 
     /// A location. One that was admitted because a fence was crossed is like any other: the event is a record of its own.
     ///
-    /// - Parameter odometer: metres; by default those stored with the location.
-    package init(_ location: Location, odometer: Double? = nil, battery: Battery = Battery()) {
+    /// - Parameters:
+    ///   - odometer: metres; by default those stored with the location.
+    ///   - battery: by default as it was stored.
+    package init(_ location: Location, odometer: Double? = nil, battery: Battery? = nil) {
         row = .location(location)
         self.odometer = odometer ?? location.mileage.map { Double($0) }
-        self.battery = battery
+        self.battery = battery ?? Battery(location.battery)
+        ignition = location.ignition
     }
 
     /// A geofence event. It is known where it happened, and not how fast.
@@ -51,6 +61,15 @@ package struct TemplateRecord: Equatable, Sendable {
         row = .event(event)
         self.odometer = odometer
         self.battery = battery
+        ignition = nil
+    }
+
+    /// The same, with what the location says that the crossing has admitted.
+    package init(_ event: GeofenceEvent, at location: Location?) {
+        row = .event(event)
+        odometer = location?.mileage.map { Double($0) }
+        battery = Battery(location?.battery)
+        ignition = location?.ignition
     }
 
     /// Of the location or of the event: minted once, so a server can tell a repetition by it.

@@ -44,6 +44,8 @@ package enum TemplateTag: String, CaseIterable, Sendable {
     case deviceID = "device_id"
     case installID = "install_id"
     case sessionID = "session_id"
+    /// Whether it was on.
+    case ignition
 
     enum Kind { case number, boolean, text }
 
@@ -53,7 +55,7 @@ package enum TemplateTag: String, CaseIterable, Sendable {
         case .latitude, .longitude, .speed, .speedKmh, .speedKnots, .speedMph, .heading, .accuracy, .altitude,
             .timestampSeconds, .timestampMilliseconds, .odometer, .activityConfidence, .batteryLevel:
             .number
-        case .isMoving, .mock, .batteryIsCharging: .boolean
+        case .isMoving, .mock, .batteryIsCharging, .ignition: .boolean
         case .timestamp, .uuid, .event, .activityType, .geofenceIdentifier, .geofenceAction,
             .geofenceReason, .deviceID, .installID, .sessionID:
             .text

@@ -72,15 +72,16 @@ extension History {
         var count = 0
         while try rows.step() {
             count += 1
-            cursor.last = (rows.integer(21), rows.integer(1))
+            cursor.last = (rows.integer(Schema.columnCount + 2), rows.integer(1))
             guard let row = LocationRow(rows, sessionID: { ids[$0] }),
-                let batch = UUIDv7(bytes: rows.blob(19))
+                let batch = UUIDv7(bytes: rows.blob(Schema.columnCount))
             else { continue }
             found.append(
                 RejectedRow(
                     location: row.location, event: nil, batch: batch,
-                    httpStatus: Int(clamping: rows.integer(20)),
-                    rejectedAt: Timestamp(milliseconds: rows.integer(21)), reason: rows.text(22)))
+                    httpStatus: Int(clamping: rows.integer(Schema.columnCount + 1)),
+                    rejectedAt: Timestamp(milliseconds: rows.integer(Schema.columnCount + 2)),
+                    reason: rows.text(Schema.columnCount + 3)))
         }
         if count < limit { (cursor.isAtEvents, cursor.last) = (true, (.min, .min)) }
         return found

@@ -18,6 +18,7 @@ struct LocationRow {
         .unknown, .stationary, .walking, .running, .cycling, .automotive,
     ]
     private static let qualities: [Quality] = [.lowAccuracy, .implausibleSpeed]
+    private static let batteryStates: [Battery.State] = [.unknown, .unplugged, .charging, .full]
 
     /// Runs a statement whose parameters are `Schema.columns`: each is bound where it lies, for this is done for every fix.
     func run(_ insert: borrowing Statement) throws(SQLiteError) {
@@ -42,6 +43,8 @@ struct LocationRow {
         try insert.bind(.integer(extras), 17)
         try insert.bind(.real(odometer), 18)
         try insert.bind(.optional(location.mileage), 19)
+        try insert.bind(.optional(location.ignition.map { $0 ? 1 as Int64 : 0 }), 20)
+        try insert.bind(.optional(location.battery.map(Self.code)), 21)
         try insert.run()
     }
 
@@ -69,7 +72,9 @@ struct LocationRow {
             trigger: trigger, motion: motion,
             activity: row.optionalInteger(13).flatMap { Self.value($0, in: Self.activities) },
             quality: row.optionalInteger(14).flatMap { Self.value($0, in: Self.qualities) },
-            mileage: row.optionalInteger(18).flatMap { $0 >= 0 ? $0 : nil })
+            mileage: row.optionalInteger(18).flatMap { $0 >= 0 ? $0 : nil },
+            ignition: row.optionalInteger(19).map { $0 != 0 },
+            battery: row.optionalInteger(20).flatMap(Self.battery))
     }
 
     init(key: RowKey, session: Int64, extras: Int64, odometer: Double, location: Location) {
@@ -83,6 +88,18 @@ struct LocationRow {
     static func code(of motion: MotionState) -> Value { code(of: motion, in: motions) }
 
     static func motion(_ code: Int64) -> MotionState? { value(code, in: motions) }
+
+    /// The percentage, and in the lowest three bits the state.
+    private static func code(of battery: Battery) -> Int64 {
+        Int64(battery.percent) << 3 | Int64(batteryStates.firstIndex(of: battery.state) ?? 0)
+    }
+
+    private static func battery(_ code: Int64) -> Battery? {
+        guard let state = value(code & 7, in: batteryStates), (0...100).contains(code >> 3) else {
+            return nil
+        }
+        return Battery(percent: Int(code >> 3), state: state)
+    }
 
     private static func code<Case: Equatable>(of value: Case?, in list: [Case]) -> Value {
         .optional(value.flatMap { list.firstIndex(of: $0) }.map(Int64.init))

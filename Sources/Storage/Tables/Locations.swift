@@ -24,7 +24,7 @@ struct Locations: ~Copyable {
 
 extension Locations {
     init(_ db: Connection) throws(SQLiteError) {
-        let places = Array(repeating: "?", count: 19).joined(separator: ", ")
+        let places = Array(repeating: "?", count: Int(Schema.columnCount)).joined(separator: ", ")
         self.init(
             db: db,
             insertRow: try db.prepare("INSERT INTO locations (\(Schema.columns)) VALUES (\(places))"),

@@ -164,12 +164,17 @@ extension Schema {
             UNIQUE (destination, id, digest)) STRICT;
         """,
         // Not released yet: further changes are added to this one. Nothing reads these columns of batches. The reason is what
-        // the server said when it refused rows for good.
+        // the server said when it refused rows for good. What the vehicle said of itself is kept with each location; the
+        // battery as one number, of `LocationRow`.
         """
         ALTER TABLE batches DROP COLUMN cursor;
         ALTER TABLE batches DROP COLUMN is_unanswered;
         ALTER TABLE rejected ADD COLUMN reason TEXT;
         ALTER TABLE rejected_events ADD COLUMN reason TEXT;
+        ALTER TABLE locations ADD COLUMN ignition INTEGER;
+        ALTER TABLE locations ADD COLUMN battery INTEGER;
+        ALTER TABLE rejected ADD COLUMN ignition INTEGER;
+        ALTER TABLE rejected ADD COLUMN battery INTEGER;
         """,
     ]
 }

@@ -20,9 +20,9 @@ enum Schema {
     /// The columns of a location behind its key, in the order of `LocationRow`.
     static let columns = """
         ts, seq, session, id, lat, lng, accuracy, speed, bearing, altitude, mode, "trigger", motion, activity, \
-        quality, is_mock, extras, odometer, mileage
+        quality, is_mock, extras, odometer, mileage, ignition, battery
         """
-
+    /// How many these are.
     static let columnCount = Int32(columns.split(separator: ",").count)
 
     /// The columns of all tables, with their types; not the text of the statements, which may be laid out anew.

@@ -224,7 +224,7 @@ extension Trips {
         // After a gap motion may still be `moving` while the vehicle stands.
         let isDriving = !isAtRest && (ignition == true || motion == .moving && !isStill)
         guard isDriving else {
-            if isStill || rest == nil { rest = here }
+            if isStill || rest.map({ isNoise(from: $0, fix) }) ?? true { rest = here }
             return
         }
         // Movement is established a few fixes after it began.
@@ -233,6 +233,16 @@ extension Trips {
         let start = ignition == nil && isRecent ? rest ?? here : here
         open = Open(start: start, hasStarted: false, last: start, moved: start)
         wasStill = false
+    }
+
+    /// Without speeds, while motion is unknown, a fix that is no further away than that is no movement. By then a departure
+    /// would have been found out.
+    private func isNoise(from rest: Mark, _ fix: Fix) -> Bool {
+        guard fix.speed == nil, let place = rest.place,
+            fix.time.seconds(since: rest.time) >= Odometer.longestDeparture / 2
+        else { return false }
+        let noise = max(Odometer.shortestLine, 2 * (fix.accuracy ?? Motion.assumedAccuracy))
+        return place.distance(to: fix.coordinate) <= noise
     }
 
     /// Motion became stationary after a while of standing; the speeds tell since when.

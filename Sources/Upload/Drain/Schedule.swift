@@ -10,7 +10,8 @@ package enum DrainTrigger: Equatable, Sendable {
     case change
     /// A session has stopped with fixes pending.
     case sessionStopped
-    /// The ignition has been switched off: the power may go soon, as after a stop.
+    /// The ignition has been switched off, or the first fix after that is stored: the power may go soon. With on_ignition =
+    /// "track" the stop that follows starts a drain in back-off, too.
     case ignitionOff
     /// As many fixes are pending as the threshold says.
     case threshold
@@ -196,7 +197,7 @@ package struct DrainSchedule: Sendable {
         switch (state, trigger) {
         case (.ready, _): true
         case (.backingOff(_, _, _, isAsked: true), _), (.failed, _): false
-        case (.backingOff, .sessionStopped), (.backingOff, .ignitionOff): true
+        case (.backingOff, .sessionStopped): true
         case (.backingOff(_, _, let isNetwork, _), .networkReturned): isNetwork
         case (.backingOff, _): false
         }

@@ -55,6 +55,16 @@ package struct OsmAndFormat: Equatable, Sendable {
             text.put("&odometer=")
             text.put(mileage)
         }
+        if let ignition = location.ignition {
+            text.put(ignition ? "&ignition=true" : "&ignition=false")
+        }
+        if let battery = location.battery {
+            text.put("&batt=")
+            text.put(Int64(battery.percent))
+            if let isCharging = battery.isCharging {
+                text.put(isCharging ? "&charge=true" : "&charge=false")
+            }
+        }
         text.put(Self.event(location.trigger))
         if let extras { OsmAndExtras.append(extras, to: &text, limit: Self.queryLimit) }
         return Request(format: .osmand, query: String(decoding: text.bytes, as: UTF8.self), body: [])

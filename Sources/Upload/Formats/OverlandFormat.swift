@@ -60,6 +60,10 @@ package struct OverlandFormat: Equatable, Sendable {
         text.put(",\"motion\":[")
         text.put(Self.motion(location))
         text.put("]")
+        if let battery = location.battery {
+            text.put(",\"battery_level\":")
+            text.put(battery.level)
+        }
         if let deviceID {
             text.put(",\"device_id\":")
             text.put(string: deviceID)

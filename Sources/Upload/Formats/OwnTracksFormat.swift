@@ -60,6 +60,13 @@ package struct OwnTracksFormat: Equatable, Sendable {
             text.put(",\"odometer\":")
             text.put(Double(mileage) / 1000)
         }
+        put(location.ignition, location.motion, in: &text)
+        if let battery = location.battery {
+            text.put(",\"batt\":")
+            text.put(Int64(battery.percent))
+            text.put(",\"bs\":")
+            text.put(Self.code(of: battery.state))
+        }
         text.put(",\"tid\":")
         text.put(string: trackerID)
         text.put(",\"t\":\"")
@@ -108,6 +115,27 @@ package struct OwnTracksFormat: Equatable, Sendable {
         Request(
             format: .owntracks, contentType: "application/json", headers: headers, topic: topic,
             body: text.bytes)
+    }
+
+    /// What Traccar reads besides the booklet. Motion comes with the ignition only: without, messages are as they were.
+    private func put(_ ignition: Bool?, _ motion: MotionState, in text: inout RequestText) {
+        guard let ignition else { return }
+        text.put(ignition ? ",\"ign\":true" : ",\"ign\":false")
+        switch motion {
+        case .moving: text.put(",\"motion\":true")
+        case .stationary: text.put(",\"motion\":false")
+        case .unknown: break
+        }
+    }
+
+    /// `bs` of the booklet.
+    private static func code(of state: Battery.State) -> Int64 {
+        switch state {
+        case .unknown: 0
+        case .unplugged: 1
+        case .charging: 2
+        case .full: 3
+        }
     }
 
     private func put(_ coordinate: Coordinate, in text: inout RequestText) {

@@ -46,9 +46,7 @@ package struct TemplateFormat: ~Copyable {
         let records =
             locations.map { TemplateRecord($0) }
             + events.map { event in
-                // The location that the crossing has admitted.
-                let location = locations.last { $0.fix.time == event.crossing.time }
-                return TemplateRecord(event, odometer: location?.mileage.map { Double($0) })
+                TemplateRecord(event, at: locations.last { $0.fix.time == event.crossing.time })
             }
         guard var body = payload.encode(session: session, extras: extras, records: records) else {
             return nil

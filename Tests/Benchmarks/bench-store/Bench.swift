@@ -70,7 +70,8 @@ final class Bench {
             """
             WITH RECURSIVE numbers(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < \(rows - 1))
             INSERT INTO locations SELECT ts - n * 1000, seq + n, session, randomblob(16), lat, lng, accuracy, speed, bearing,
-            altitude, mode, "trigger", motion, activity, quality, is_mock, extras, odometer, uploaded, mileage FROM locations, numbers
+            altitude, mode, "trigger", motion, activity, quality, is_mock, extras, odometer, uploaded, mileage, ignition, battery
+            FROM locations, numbers
             """)
     }
 

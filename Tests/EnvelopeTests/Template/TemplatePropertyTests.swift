@@ -171,7 +171,8 @@ struct TemplatePropertyTests {
             Location(
                 id: ids.next(at: time), session: nil, fix: fix,
                 trigger: pick(Trigger.allCases, using: &random),
-                motion: motion, activity: activity), odometer: number(using: &random), battery: battery)
+                motion: motion, activity: activity, ignition: pick([nil, true, false], using: &random)),
+            odometer: number(using: &random), battery: battery)
     }
 
     /// What a tag stands for, said by the manual's words and not by the format's code.
@@ -225,6 +226,7 @@ struct TemplatePropertyTests {
         case .deviceID: return device
         case .installID: return device + "2"
         case .sessionID: return TemplateSamples.session.description
+        case .ignition: return location?.ignition.map { $0 as any Sendable } ?? NSNull()
         }
     }
 

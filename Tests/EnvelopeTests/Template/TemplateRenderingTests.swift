@@ -162,6 +162,27 @@ struct TemplateRenderingTests {
         }
     }
 
+    @Test("the ignition, and what was stored of the battery")
+    func vehicle() throws {
+        let template = #"[<%= ignition %>,<%= battery.level %>,<%= battery.is_charging %>,"<%= ignition %>"]"#
+        func rendered(_ change: (inout Location) -> Void) throws -> String {
+            let shape = try TemplateSamples.shape(template, rootProperty: ".", batchSize: 1)
+            return try TemplateSamples.body(
+                shape, [TemplateRecord(TemplateSamples.location(change))], deviceID: "")
+        }
+        #expect(try rendered { _ in } == #"[null,-1,false,"null"]"#)
+        #expect(
+            try rendered {
+                $0.ignition = true
+                $0.battery = Battery(percent: 83, state: .full)
+            } == #"[true,0.83,true,"true"]"#)
+        #expect(
+            try rendered {
+                $0.ignition = false
+                $0.battery = Battery(percent: 5, state: .unplugged)
+            } == #"[false,0.05,false,"false"]"#)
+    }
+
     @Test("a number that JSON cannot hold, from a damaged row, counts as unknown")
     func infinite() throws {
         let location = TemplateSamples.location {

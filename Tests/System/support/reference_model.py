@@ -240,14 +240,32 @@ def motions(fixes: list, least: float, duration: float) -> list:
             if step > 30_000 and step > 3 * usual_step(fixes[:index]):
                 standing_from = index
 
+        def beginning(holds, last: int) -> int | None:
+            """The first fix since which the predicate has held without interruption, up to that one."""
+            first = None
+            for earlier in range(last, moving_from - 1, -1):
+                if not holds(earlier):
+                    break
+                first = earlier
+            return first
+
         def lasts(holds) -> float:
             """How many seconds the predicate has held without interruption; -1 if it does not hold."""
-            first = None
-            for earlier in range(index, moving_from - 1, -1):
-                if not holds(fixes[earlier]):
-                    break
-                first = fixes[earlier]
-            return -1 if first is None else (fix.time - first.time) / 1000
+            first = beginning(lambda at: holds(fixes[at]), index)
+            return -1 if first is None else (fix.time - fixes[first].time) / 1000
+
+        def goes_on(at: int, seconds: float, is_out) -> bool:
+            """Without speeds: so long out of the place of the first fix, and further than where that began."""
+            origin = fixes[moving_from]
+            first = beginning(lambda one: pace(fixes[one]) is None and is_out(distance(origin, fixes[one]),
+                                                                              radius(fixes[one], least)), at)
+            return (first is not None and fixes[at].time - fixes[first].time >= seconds * 1000
+                    and distance(fixes[first], fixes[at]) > 2 * radius(fixes[at], least))
+
+        def leaves() -> bool:
+            first = beginning(lambda at: goes_on(at, 30, lambda far, around: far > around)
+                              or goes_on(at, 1, lambda far, around: far > max(4 * around, 50)), index)
+            return first is not None and fix.time - fixes[first].time >= 1000
 
         def outside(one: Epoch) -> bool:
             return away(one) > radius(one, least)
@@ -258,7 +276,7 @@ def motions(fixes: list, least: float, duration: float) -> list:
 
         sets_off = False
         if state == "unknown":
-            sets_off = lasts(lambda one: (pace(one) or 0) >= 1) >= 1
+            sets_off = lasts(lambda one: (pace(one) or 0) >= 1) >= 1 or leaves()
         elif state == "stationary":
             sets_off = (lasts(lambda one: (pace(one) or 0) >= 3) >= 1
                         or lasts(lambda one: outside(one) and (pace(one) or 0) >= 1) >= 1

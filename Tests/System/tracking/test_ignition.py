@@ -169,6 +169,106 @@ class ManualTests(IgnitionTest):
         self.assertEqual(triggers, ["interval", "motion", "motion"])
 
 
+class LastPlaceTests(IgnitionTest):
+    """What is uploaded when the ignition is switched off."""
+
+    def driven(self, answers=(), retry_after=None, **sync) -> tuple:
+        """On the road with the ignition on; six locations wait."""
+        backend, gps = self.backend(answers=answers, retry_after=retry_after), self.fake()
+        daemon = self.switched(gps.port)
+        daemon.configure(sync={"url": backend.url, "interval_seconds": 31_536_000, **sync})
+        daemon.start()
+        daemon.call("Start")
+        self.turn(daemon, True)
+        gps.settle()
+        gps.drive(5)
+        daemon.wait_stored(6)
+        return backend, gps, daemon
+
+    def arrived(self, backend, count: int):
+        wait_for(lambda: len(backend.ids) == count, lambda: f"{count} locations, not {len(backend.ids)}")
+
+    def test_where_it_stands_goes_after_what_was_pending(self):
+        backend, gps, daemon = self.driven()
+        self.turn(daemon, False)
+        self.arrived(backend, 6)
+        gps.drive(1)
+        self.arrived(backend, 7)
+        last = daemon.call("GetLocations")["locations"]
+        self.assertEqual(last, [], "all have been accepted")
+        self.assertEqual(backend.requests[-1].root["locations"][0]["trigger"], "motion")
+
+    def test_it_goes_where_nothing_was_pending_and_nothing_more_does(self):
+        backend, gps, daemon = self.driven()
+        daemon.call("Sync")
+        self.arrived(backend, 6)
+        self.turn(daemon, False)
+        gps.drive(1)
+        self.arrived(backend, 7)
+        gps.drive(3)
+        daemon.wait_status(lambda status: status["sync"]["pending"] == 3, "three more")
+        never(lambda: len(backend.ids) > 7, "a third upload")
+
+    def test_to_each_destination(self):
+        other = self.backend()
+        backend, gps = self.backend(), self.fake()
+        daemon = self.switched(gps.port)
+        daemon.configure(sync={"url": backend.url, "interval_seconds": 31_536_000},
+                         **{"destination.other": {"url": other.url, "interval_seconds": 31_536_000}})
+        daemon.start()
+        daemon.call("Start")
+        self.turn(daemon, True)
+        gps.settle()
+        daemon.wait_stored(1)
+        for name in ("main", "other"):
+            wait_for(lambda name=name: daemon.call("Sync", destination=name)["pending"] == 0, f"all of {name}")
+        self.turn(daemon, False)
+        gps.drive(1)
+        for receiver in (backend, other):
+            self.arrived(receiver, 2)
+
+    def test_on_again_before_the_fix(self):
+        backend, gps, daemon = self.driven()
+        daemon.call("Sync")
+        self.turn(daemon, False)
+        self.turn(daemon, True)
+        gps.drive(2)
+        daemon.wait_status(lambda status: status["sync"]["pending"] == 2, "two more")
+        never(lambda: len(backend.ids) > 6, "an upload")
+
+    def test_not_while_nothing_is_tracked(self):
+        backend, gps, daemon = self.driven()
+        daemon.call("AddGeofences", geofences=[{"id": "far", "latitude": 0, "longitude": 0, "radius_meters": 100}])
+        daemon.call("Stop")
+        wait_for(lambda: len(backend.ids) == 6, "the upload at the stop")
+        count = len(backend.requests)
+        self.turn(daemon, False)
+        gps.drive(3)
+        daemon.wait_status(lambda status: status["source"]["fixes"] >= gps.sent - 1, "all fixes")
+        never(lambda: len(backend.requests) > count, "a request")
+
+    def test_what_holds_other_triggers_holds_these(self):
+        for name, status, retry_after in (("back-off", 503, None), ("Retry-After", 503, 3000), ("for good", 403, None)):
+            with self.subTest(name):
+                backend, gps, daemon = self.driven([status] * 20, retry_after)
+                for _ in range(8):
+                    # Until the next attempt of a back-off is far away.
+                    daemon.call("Sync")
+                count = len(backend.requests)
+                self.turn(daemon, False)
+                gps.drive(1)
+                daemon.wait_stored(7)
+                never(lambda backend=backend, count=count: len(backend.requests) > count, "a request")
+                daemon.kill()
+
+    def test_where_only_a_person_uploads_it_waits(self):
+        backend, gps, daemon = self.driven(mode="manual")
+        self.turn(daemon, False)
+        gps.drive(1)
+        daemon.wait_stored(7)
+        never(lambda: backend.requests, "a request")
+
+
 class FollowingTests(IgnitionTest):
     def following(self, delay: float = 0.5, **options):
         gps = self.fake()

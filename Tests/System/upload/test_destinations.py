@@ -4,6 +4,8 @@ BEEKOND_SEED repeats a run; BEEKOND_KILLS sets the number of kills.
 """
 import os
 import random
+import socket
+import subprocess
 import sys
 import unittest
 from pathlib import Path
@@ -14,6 +16,7 @@ from support.control_client import Refusal
 from support.daemon import NEVER
 from support.ports import free_port
 from support.post_server import PostServer
+from support.programs import program
 from support.seeds import seed
 from support.system_test import SystemTest
 from support.waiting import wait_for
@@ -75,6 +78,60 @@ class DestinationTests(SystemTest):
         self.assertEqual(len(main.ids), 15)
         for receiver in (main, other):
             self.assertEqual(receiver.faults(), [])
+
+    def test_all_are_asked_and_the_worst_answers(self):
+        other, broken = self.backend(), self.backend(answers=[403] * 9)
+        main, fake, daemon = self.several(12, other={"url": other.url}, broken={"url": broken.url})
+        done = daemon.call("Sync", all=True)
+        # Everybody has had its turn when it answers.
+        self.assertEqual(set(main.ids), set(other.ids))
+        self.assertEqual(len(set(main.ids)), 12)
+        self.assertEqual(done, {"outcome": "auth", "uploaded": 24, "pending": 12, "destination": "broken"})
+        broken.answers.clear()
+        self.assertEqual(daemon.call("Sync", all=True),
+                         {"outcome": "drained", "uploaded": 12, "pending": 0, "destination": "broken"})
+        fake.drive(2)
+        daemon.wait_status(lambda status: status["sync"]["pending"] == 2, "two more")
+        self.assertEqual(daemon.call("Sync", all=True, wait=False), {"outcome": "transient", "uploaded": 0, "pending": 6})
+        for receiver in (main, other, broken):
+            wait_for(lambda receiver=receiver: len(receiver.ids) == 14, "all of them")
+
+    def test_all_where_main_has_no_url_or_nobody_has(self):
+        other = self.backend()
+        fake = self.fake()
+        daemon = self.daemon(fake.port, **{"destination.other": {"url": other.url, "interval_seconds": NEVER}}).start()
+        daemon.call("Start")
+        fake.settle()
+        daemon.wait_stored(1)
+        self.assertEqual(daemon.call("Sync", all=True),
+                         {"outcome": "drained", "uploaded": 1, "pending": 0, "destination": "other"})
+        daemon.kill()
+        daemon = self.daemon().start()
+        self.assertEqual(daemon.call("Sync", all=True), {"outcome": "disabled", "uploaded": 0, "pending": 0})
+        with self.assertRaises(Refusal) as caught:
+            daemon.call("Sync", all=True, destination="main")
+        self.assertEqual(caught.exception.parameters, {"parameter": "all"})
+
+    def test_beekonctl_sync_all_within_the_seconds_of_the_last_flush(self):
+        """Every destination has its turn at once: those that never answer do not keep the others from sending."""
+        hole = socket.create_server(("127.0.0.1", 0), backlog=16)
+        self.addCleanup(hole.close)
+        other = self.backend()
+        main, _, daemon = self.several(
+            12, dead={"url": f"http://127.0.0.1:{hole.getsockname()[1]}/"}, other={"url": other.url})
+        path = Path(__file__).resolve().parents[3] / "systemd" / "last-flush.conf"
+        line = next(line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("ExecStop="))
+        words = line.split("=-", 1)[1].replace("/usr/bin/beekonctl", program("beekonctl")).split()
+        done = subprocess.run(words, env={**os.environ, "BEEKOND_SOCKET": daemon.socket}, capture_output=True, text=True)
+        # timeout(1) has ended it.
+        self.assertEqual(done.returncode, 124, done.stdout + done.stderr)
+        self.assertEqual((len(set(main.ids)), len(set(other.ids))), (12, 12))
+        self.assertIn("sync --all", line)
+        hole.close()
+        broken = subprocess.run([program("beekonctl"), "sync", "--all"], capture_output=True, text=True,
+                                env={**os.environ, "BEEKOND_SOCKET": daemon.socket})
+        self.assertEqual(broken.returncode, 75, broken.stdout + broken.stderr)
+        self.assertIn("dead", broken.stderr)
 
     def test_kills_between_three_destinations_lose_nothing(self):
         dice = random.Random(seed(f"{KILLS} kills among destinations"))

@@ -101,6 +101,27 @@ class HeartbeatTests(HeartbeatTest):
         self.assertNotEqual(again["batch_id"], root["batch_id"], "made afresh")
         self.assertEqual(daemon.query("SELECT COUNT(*) FROM batches"), [(0,)], "nothing of it is written down")
 
+    def test_the_battery_of_the_machine(self):
+        root = self.folder()
+        battery = Path(root, "sys", "class", "power_supply", "BAT0")
+        battery.mkdir(parents=True)
+        for name, value in (("type", "Battery"), ("capacity", "83"), ("status", "Charging")):
+            (battery / name).write_text(value + "\n", encoding="ascii")
+        backend = self.backend()
+        daemon, clocks = self.parked(backend.url, start=False)
+        daemon.environment["BEEKOND_MACHINE_ROOT"] = root
+        daemon.start()
+        status = self.next_heartbeat(daemon, clocks, backend).root["status"]
+        self.assertEqual((status["battery_level"], status["battery_state"]), (0.83, "charging"))
+        # It is read for each.
+        (battery / "capacity").write_text("84\n", encoding="ascii")
+        (battery / "status").write_text("Full\n", encoding="ascii")
+        status = self.next_heartbeat(daemon, clocks, backend).root["status"]
+        self.assertEqual((status["battery_level"], status["battery_state"]), (0.84, "full"))
+        (battery / "type").write_text("Mains\n", encoding="ascii")
+        status = self.next_heartbeat(daemon, clocks, backend).root["status"]
+        self.assertTrue({"battery_level", "battery_state"}.isdisjoint(status))
+
     def test_a_stopped_vehicle_a_tenth_early_and_never_late(self):
         backend = self.backend()
         daemon, clocks, session = self.stopped(backend.url)
@@ -297,6 +318,12 @@ class OwnTracksTests(HeartbeatTest):
         self.addCleanup(server.stop)
         daemon, clocks = self.parked(server.url, start=False, format="owntracks", device_id="van1")
         daemon.configure(store={"keep_uploaded": True})
+        root = self.folder()
+        battery = Path(root, "sys", "class", "power_supply", "BAT0")
+        battery.mkdir(parents=True)
+        (battery / "type").write_text("Battery\n", encoding="ascii")
+        (battery / "capacity").write_text("83\n", encoding="ascii")
+        daemon.environment["BEEKOND_MACHINE_ROOT"] = root
         daemon.start()
         # There is no position yet, so there is nothing to say.
         for _ in range(3):
@@ -311,6 +338,7 @@ class OwnTracksTests(HeartbeatTest):
         rows = len(server.seen)
         # Also after a restart.
         daemon.kill()
+        (battery / "capacity").write_text("50\n", encoding="ascii")
         daemon.start()
         daemon.wait_status(lambda status: "last_location" in status, "it is known again")
         self.let_pass(daemon, clocks, HOUR)
@@ -320,6 +348,8 @@ class OwnTracksTests(HeartbeatTest):
         for name in ("lat", "lon", "tst", "_id", "topic"):
             self.assertEqual(ping[name], location[name])
         self.assertGreater(ping["created_at"], location["created_at"])
+        # How the vehicle is by now.
+        self.assertEqual((location["batt"], ping["batt"], ping["bs"]), (83, 50, 0))
 
     def test_a_deletion_cancels_the_one_under_way(self):
         server = AnyServer()

@@ -58,6 +58,17 @@ class OdometerTests(CtlTest):
         with open(os.path.join(daemon.state, "odometer.json"), encoding="utf-8") as file:
             return json.load(file)
 
+    def test_a_receiver_without_speeds_counts_from_the_first_fix_on(self):
+        gps, daemon = self.begin()
+        gps.drive(503, speed=None)
+        # What is told is what is stored; the gate admits a row each 30 s.
+        daemon.wait_status(lambda status: status["odometer_meters"] >= 4650, "nearly five kilometres")
+        self.assertLessEqual(self.metres(daemon), 5010)
+        [(place, began, first)] = daemon.query(
+            "SELECT e.lat, e.ts, (SELECT MIN(ts) FROM locations) FROM events e WHERE kind = 7")
+        self.assertEqual(began, first, "the trip has begun with the first fix")
+        self.assertAlmostEqual(place, 50 + 20 / 111_195, 6)
+
     def test_it_is_right_over_kills(self):
         number = seed("kills")
         chance = random.Random(number)

@@ -71,8 +71,6 @@ private struct Scene: CustomTestStringConvertible, Sendable {
     var step = 1
     /// The receiver tells no speeds, and gpsd 3.22 makes them of its positions.
     var hasMadeUpSpeeds = false
-    /// Without speeds motion is unknown before the first stand, and the line from where it began is all that counts.
-    var isFromFirstStand = false
     /// Of the truth.
     var allowed = 0.005
 
@@ -87,7 +85,6 @@ private func error(_ scene: Scene, _ path: TruePath, seed: UInt64) -> Double {
     var row = (odometer: odometer.memory, admission: admission.memory, last: Gate.Reference?.none)
     var before = 0.0
     var last: Coordinate?
-    var from: (metres: Double, truth: Double)? = scene.isFromFirstStand ? nil : (0, 0)
     for (second, point) in path.points.enumerated() {
         var fix = receiver.fix(at: Double(second), north: point.north, east: point.east, speed: point.speed)
         defer { last = fix.coordinate }
@@ -107,10 +104,9 @@ private func error(_ scene: Scene, _ path: TruePath, seed: UInt64) -> Double {
         }
         #expect(odometer.metres >= before)
         before = odometer.metres
-        if from == nil, odometer.metres > 0 { from = (odometer.metres, point.metres) }
     }
-    guard let from, let end = path.points.last?.metres else { return 1 }
-    return (odometer.metres - from.metres) / (end - from.truth) - 1
+    guard let end = path.points.last?.metres else { return 1 }
+    return odometer.metres / end - 1
 }
 
 private let streets = [
@@ -121,9 +117,7 @@ private let streets = [
     Scene(name: "open, every third second", place: .open, step: 3),
     Scene(name: "open, speeds made of positions", place: withoutSpeeds(.open), hasMadeUpSpeeds: true),
     // gpsd of Debian 12 does not let it come to this: straight lines of 25 m cut the corners of streets.
-    Scene(
-        name: "open, no speeds, from the first stand on", place: withoutSpeeds(.open), isFromFirstStand: true,
-        allowed: 0.0125),
+    Scene(name: "open, no speeds", place: withoutSpeeds(.open), allowed: 0.0125),
     Scene(name: "open, killed every 20 minutes", place: .open, killedEvery: 1200),
 ]
 
@@ -169,6 +163,66 @@ struct OdometerDriveTests {
         #expect(abs(error) <= scene.allowed, "seed \(seed)")
     }
 
+    @Test("a receiver without speeds counts from its first fix on, though the vehicle never stands")
+    func fromTheFirstFix() {
+        let seed = testSeed(37)
+        for place in [NoisyReceiver.Place.open, .suburb, .city].map(withoutSpeeds) {
+            let path = TruePath.road([(300, 22), (200, 31), (300, 14), (400, 36)])
+            let error = error(Scene(name: "no stand", place: place), path, seed: seed)
+            print("odometer, no speeds and no stand: \((error * 100_000).rounded() / 1000) %")
+            #expect(abs(error) <= 0.015, "seed \(seed)")
+        }
+    }
+
+    /// The first position of a receiver that has just been switched on may be far off.
+    @Test("parked from the first fix on, without speeds: 0 m, also when the first positions were far off")
+    func parkedFromTheFirstFix() {
+        for (number, place) in [NoisyReceiver.Place.open, .suburb, .city].map(withoutSpeeds).enumerated() {
+            for leap in [0.0, 60, 400] {
+                var receiver = NoisyReceiver(place, seed: testSeed(41) + UInt64(number))
+                var admission = Admission(
+                    thresholds: Admission.Thresholds(gate: Gate.Thresholds(interval: 30, distance: 100)))
+                var odometer = Odometer()
+                var trips = Trips()
+                var changes: [Trips.Change] = []
+                for second in 0..<3600 {
+                    let fix = receiver.fix(
+                        at: Double(second), north: second < 5 ? leap : 0, east: 0, speed: 0)
+                    let observed = admission.observe(fix)
+                    odometer.observe(observed, ignition: nil)
+                    changes += trips.observe(observed, odometer: odometer.metres, ignition: nil)
+                }
+                #expect(odometer.metres == 0 && changes.isEmpty, "\(place), \(leap) m")
+            }
+        }
+    }
+
+    @Test("trips of a receiver without speeds begin where the vehicle set off", arguments: [0, 40, 100])
+    func tripFromTheFirstFix(standing: Int) {
+        var receiver = NoisyReceiver(withoutSpeeds(.open), seed: testSeed(43))
+        let path = TruePath.road([(standing, 0), (900, 20), (600, 0)])
+        var admission = Admission(
+            thresholds: Admission.Thresholds(gate: Gate.Thresholds(interval: 30, distance: 100)))
+        var odometer = Odometer()
+        var trips = Trips()
+        var changes: [Trips.Change] = []
+        for (second, point) in path.points.enumerated() {
+            let fix = receiver.fix(at: Double(second), north: point.north, east: point.east, speed: 0)
+            let observed = admission.observe(fix)
+            odometer.observe(observed, ignition: nil)
+            changes += trips.observe(observed, odometer: odometer.metres, ignition: nil)
+        }
+        let told = changes.compactMap { change in
+            if case .ended(let trip) = change { trip } else { nil }
+        }
+        guard told.count == 1, let trip = told.first, let truth = path.points.last?.metres else {
+            return #expect(Bool(false), "\(changes)")
+        }
+        #expect(abs(trip.metres - truth) < 0.01 * truth, "\(trip.metres) of \(truth)")
+        let began = trip.start.seconds(since: moment(0))
+        #expect((Double(standing) - 15...Double(standing) + 5).contains(began), "it began at \(began)")
+    }
+
     @Test(
         "parked for 12 hours: 0 m",
         arguments: [NoisyReceiver.Place.open, .suburb, .city].flatMap { [$0, withoutSpeeds($0)] })
@@ -182,8 +236,11 @@ struct OdometerDriveTests {
             let speed = second < 200 ? min(10, Double(200 - second)) : 0
             let fix = receiver.fix(
                 at: Double(second), north: Double(min(second, 200)) * 10, east: 0, speed: speed)
-            odometer.observe(admission.observe(fix), ignition: nil)
-            if second == 200 { arrived = odometer.metres }
+            let observed = admission.observe(fix)
+            odometer.observe(observed, ignition: nil)
+            // Without speeds the last metres are counted once they are more than noise.
+            let isMoving = !place.hasSpeed && observed.motion == .moving
+            if second == 200 || isMoving, second < 1000 { arrived = odometer.metres }
         }
         #expect(odometer.metres == arrived)
     }

@@ -108,8 +108,7 @@ func parkedReplay(name: String, hasSpeed: Bool) throws {
     }
     #expect(odometer.metres == arrived)
     #expect(events.values.allSatisfy { $0 <= 1 }, "\(events)")
-    #expect(!hasSpeed || arrived > 500)
+    #expect(arrived > 500)
     #expect(admission.motion == .stationary)
-    // Without speeds movement is only known from a stand.
-    #expect(changes == (hasSpeed ? 2 : 0))
+    #expect(changes == 2)
 }

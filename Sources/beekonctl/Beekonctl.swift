@@ -84,6 +84,6 @@ struct Beekonctl: ParsableCommand {
             guard count > 0 else { break }
             written += count
         }
-        exit(code.rawValue)
+        Glibc.exit(code.rawValue)
     }
 }

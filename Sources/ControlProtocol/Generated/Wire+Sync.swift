@@ -7,7 +7,8 @@ extension Wire {
     /// not, or nobody knows. Sync, SeedAuth, RetryRejected, BackfillDestination and Resend make an attempt in
     /// spite of back-off and Retry-After: 60 of them may come at once and one a second after that, more are
     /// RateLimited. Without destination all are asked to try, and the answer is that of main; where main has
-    /// no url, the worst of the others.
+    /// no url, the worst of the others. With all they are waited for, all of them: the outcome is the worst,
+    /// destination says whose it is, and the numbers are sums. all together with destination is an error.
     package enum Sync: ControlMethod {
         package static let name = "org.beekond.Tracker.Sync"
 
@@ -34,10 +35,11 @@ extension Wire {
             package var mqttCode: Int?
             package var error: String?
             package var reason: String?
+            package var destination: String?
 
             package init(
                 outcome: String, uploaded: Int, pending: Int, rejected: Int? = nil, httpStatus: Int? = nil,
-                mqttCode: Int? = nil, error: String? = nil, reason: String? = nil
+                mqttCode: Int? = nil, error: String? = nil, reason: String? = nil, destination: String? = nil
             ) {
                 self.outcome = outcome
                 self.uploaded = uploaded
@@ -47,6 +49,7 @@ extension Wire {
                 self.mqttCode = mqttCode
                 self.error = error
                 self.reason = reason
+                self.destination = destination
             }
 
             private enum CodingKeys: String, CodingKey {
@@ -58,6 +61,7 @@ extension Wire {
                 case mqttCode = "mqtt_code"
                 case error
                 case reason
+                case destination
             }
         }
     }

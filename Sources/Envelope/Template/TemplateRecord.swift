@@ -139,7 +139,8 @@ package struct TemplateRecord: Equatable, Sendable {
             case .activityConfidence: 100
             case .batteryLevel: battery.level
             case .timestamp, .uuid, .event, .isMoving, .mock, .activityType, .batteryIsCharging,
-                .geofenceIdentifier, .geofenceAction, .geofenceReason, .deviceID, .installID, .sessionID:
+                .geofenceIdentifier, .geofenceAction, .geofenceReason, .deviceID, .installID, .sessionID,
+                .ignition:
                 nil
             }
         return value.flatMap { $0.isFinite ? $0 : nil }
@@ -172,6 +173,7 @@ package struct TemplateRecord: Equatable, Sendable {
         case .batteryIsCharging: battery.isCharging == nil
         case .geofenceIdentifier: crossing?.geofence.isEmpty ?? true
         case .geofenceReason: reason == nil
+        case .ignition: ignition == nil
         case .timestamp, .uuid, .geofenceAction, .deviceID, .installID, .sessionID: false
         }
     }

@@ -78,7 +78,7 @@ package enum TemplateTag: String, CaseIterable, Sendable {
             false
         case .latitude, .longitude, .mock: record == .geofence
         case .speed, .speedKmh, .speedKnots, .speedMph, .heading, .accuracy, .altitude, .event, .isMoving,
-            .odometer, .activityType, .batteryLevel, .batteryIsCharging, .geofenceReason:
+            .odometer, .activityType, .batteryLevel, .batteryIsCharging, .geofenceReason, .ignition:
             true
         }
     }
@@ -87,12 +87,11 @@ package enum TemplateTag: String, CaseIterable, Sendable {
     /// that says something else.
     var isLeftOutOfJSON: Bool {
         switch self {
-        case .speedKmh, .speedKnots, .speedMph, .isMoving: true
+        case .speedKmh, .speedKnots, .speedMph, .isMoving, .ignition: true
         case .latitude, .longitude, .speed, .heading, .accuracy, .altitude, .timestamp, .timestampSeconds,
             .timestampMilliseconds, .uuid, .event, .mock, .odometer, .activityType, .activityConfidence,
             .batteryLevel, .batteryIsCharging, .geofenceIdentifier, .geofenceAction, .geofenceReason,
-            .deviceID,
-            .installID, .sessionID:
+            .deviceID, .installID, .sessionID:
             false
         }
     }

@@ -89,8 +89,12 @@ package enum SyncOutcome {
 
     /// One sentence for the user.
     ///
-    /// - Parameter destination: the one that was named, if any.
-    package static func text(_ result: Wire.Sync.Result, of destination: String? = nil) -> String {
+    /// - Parameters:
+    ///   - destination: the one that was named, if any.
+    ///   - status: of beekond; nil: not known.
+    package static func text(
+        _ result: Wire.Sync.Result, of destination: String? = nil, status: Wire.Status? = nil
+    ) -> String {
         let names = DestinationNames(destination)
         let uploaded = "\(Quantity.count(result.uploaded)) uploaded"
         let left = "\(uploaded), \(Quantity.count(result.pending)) pending"
@@ -98,13 +102,24 @@ package enum SyncOutcome {
         case "drained": uploaded + ", nothing pending"
         case "nothing_pending": "nothing pending"
         case "transient": "\(names.server) cannot be reached at the moment (\(left)): beekond keeps trying"
-        case "auth":
-            "\(names.server) refuses our credentials (\(left)): correct [\(names.table).headers] or [\(names.table).auth]"
+        case "auth": refused(left, names, status?.destinations.first { $0.name == names.name })
         case "rejected": "\(names.server) rejects the data (\(left)): see its log"
         case "permanent":
             "the answer of \(names.server) will not change by itself (\(left)): see beekonctl status"
         case "disabled": "no upload is configured: set sync.url in /etc/beekond/beekond.toml"
         default: "\(Text.safe(result.outcome)) (\(left))"
         }
+    }
+
+    private static func refused(
+        _ left: String, _ names: DestinationNames, _ destination: Wire.Destination?
+    ) -> String {
+        guard let code = destination?.sync.lastMqttCode else {
+            return "\(names.server) refuses our credentials (\(left)): correct "
+                + names.credentials(format: destination?.format)
+        }
+        return
+            "\(names.broker) refuses our login or our topic (MQTT \(code); \(left)): correct "
+            + "\(names.table).username, password or device_id, the client_certificate, or the broker's access list"
     }
 }

@@ -70,11 +70,13 @@ struct SyncCommand: ParsableCommand {
                 return
             }
             code = SyncOutcome.exitCode(result.outcome)
+            let status = code == 0 ? nil : try? client.call(Wire.GetStatus.self, .init()).status
+            let text = SyncOutcome.text(result, of: wanted, status: status)
             guard code != 0 && !common.json else {
-                try common.print(result, text: [SyncOutcome.text(result, of: wanted)])
+                try common.print(result, text: [text])
                 return
             }
-            throw Failure(SyncOutcome.text(result, of: wanted), exitCode: code)
+            throw Failure(text, exitCode: code)
         }
         if code != 0 { throw ExitCode(code) }
     }

@@ -17,6 +17,9 @@ package struct Refusals: Equatable, Sendable {
 
 /// One destination is told from the next by the names of the counters. Nothing is written while all is accepted.
 extension Writer {
+    /// Where MQTT 5 was accepted.
+    static let knownBroker = "known_broker"
+
     private static let batch = ["refused_batch_high", "refused_batch_low"]
     private static let count = "refusals"
     private static let silentCloses = "silent_closes"

@@ -36,7 +36,7 @@ class NameTests(BrokerTest):
         broker.renames = lambda topic: topic.replace(".", "/")
         done = self.run_ctl(daemon, "destination", "test", "main", "--yes", code=1)
         self.assertIn("owntracks/beekon/van/1", done.stdout)
-        self.assertIn("device_id", done.stdout)
+        self.assertIn("let device_id and username have", done.stdout)
         broker.renames = lambda topic: topic
         done = self.run_ctl(daemon, "destination", "test", "main", "--yes")
         self.assertIn("it came back", done.stdout)
@@ -69,7 +69,8 @@ class NameTests(BrokerTest):
             with self.subTest(settings):
                 daemon = self.daemon(sync={"url": "mqtts://broker.example.com", "format": "owntracks", **settings})
                 daemon.configure()
-                done = subprocess.run([program("beekond"), "--config", daemon.config, "--check"], check=True, capture_output=True, text=True, timeout=60)
+                done = subprocess.run([program("beekond"), "--config", daemon.config, "--check"], check=True,
+                                      capture_output=True, text=True, timeout=60)
                 lines = [line for line in (done.stdout + done.stderr).splitlines() if "'.'" in line]
                 self.assertEqual(len(lines), count, done.stdout + done.stderr)
 

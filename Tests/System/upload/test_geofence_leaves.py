@@ -70,8 +70,10 @@ class LeaveTest(GeofenceTest):
         return vehicle, daemon, assistant, backend
 
     def drain(self, daemon):
-        for name in ("home", "main"):
-            wait_for(lambda name=name: daemon.call("Sync", destination=name)["pending"] == 0, f"{name} has everything")
+        def drained(name: str) -> bool:
+            return daemon.call("Sync", destination=name)["pending"] == 0
+
+        wait_for(lambda: drained("home") and drained("main"), "everybody has everything")
 
     @staticmethod
     def crossings(backend) -> list:
@@ -168,11 +170,13 @@ class LeaveTests(LeaveTest):
         self.addCleanup(receiver.stop)
         vehicle, daemon = self.fenced(sync={"url": receiver.url, "format": "template"})
         vehicle.settle(INSIDE)
-        self.events(daemon, 1)
+
+        def told() -> list:
+            return [record["geofence"]["action"] for body in bodies for record in body["location"]]
+
+        wait_for(lambda: told() == ["ENTER"], "entered")
         daemon.call("RemoveGeofences", ids=ALL)
-        wait_for(lambda: daemon.call("Sync")["pending"] == 0, "they have gone")
-        records = [record for body in bodies for record in body["location"]]
-        self.assertEqual([record["geofence"]["action"] for record in records], ["ENTER", "EXIT"])
+        wait_for(lambda: told() == ["ENTER", "EXIT"], "left")
 
 
 class SilenceTests(LeaveTest):
@@ -234,7 +238,7 @@ class DeathTests(LeaveTest):
             name = f"fence {index}"
             daemon.call("AddGeofences", geofences=[{**HOME, "id": name}])
             vehicle.settle(INSIDE)
-            wait_for(lambda: [True] == self.inside(daemon), "inside")
+            wait_for(lambda: self.inside(daemon) == [True], "inside")
             done = threading.Event()
             sent = threading.Event()
 

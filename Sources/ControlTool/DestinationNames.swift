@@ -34,7 +34,7 @@ package struct DestinationNames {
     /// - Parameter format: of the destination; nil: not known.
     func credentials(format: String?) -> String {
         let own = "[\(table).headers] or [\(table).auth]"
-        return format == "owntracks" ? "\(table).username and password, " + own : own
+        return format == "owntracks" ? own + ", or \(table).username and password" : own
     }
 
     /// Completes any other command, such as `beekonctl rejected list`.

@@ -19,7 +19,7 @@ enum Samples {
         timeEstimated: true, latitude: 1.5, longitude: 2.5, accuracy: 3.5,
         data: .object(["dwell_seconds": .integer(900)]))
     static let geofenceEvent = Wire.GeofenceEvent(
-        id: "1", sessionId: "2", geofenceId: "home", type: "exit", timestamp: time)
+        id: "1", sessionId: "2", geofenceId: "home", type: "exit", timestamp: time, reason: "removed")
     static let session = Wire.Session(
         id: "0191", startedAt: time, stoppedAt: time, locations: 12, distanceMeters: 345.5)
     static let source = Wire.SourceStatus(

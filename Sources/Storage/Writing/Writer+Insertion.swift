@@ -103,17 +103,12 @@ extension Writer {
     /// Whether anybody is owed such an event from now on. A destination that is not configured any more may come back with
     /// a format that carries it.
     private func custody(of event: RecordedEvent) -> EventRow.Custody {
-        switch event {
-        case .crossing: return isAwaited { $0.carriesEvents && $0.carriesCrossings } ? .pending : .local
-        case .vehicle(let event):
-            guard options.uploadedEvents.contains(event.happening.kind) else { return .local }
-            return isAwaited(\.carriesVehicleEvents) ? .pending : .local
-        }
-    }
-
-    private func isAwaited(_ isCarried: (StoreOptions.Destination) -> Bool) -> Bool {
-        options.destinations.isEmpty || options.destinations.contains(where: isCarried)
+        guard case .vehicle(let event) = event else { return .pending }
+        guard options.uploadedEvents.contains(event.happening.kind) else { return .local }
+        let isCarried =
+            options.destinations.isEmpty || options.destinations.contains(where: \.carriesVehicleEvents)
             || ledger.backlogs.contains { $0.isOrphaned && $0.owed.events.isOpen }
+        return isCarried ? .pending : .local
     }
 
     /// What destinations are owed that cannot be sent some of these events, and are not to be owed those.

@@ -19,6 +19,8 @@ package struct DestinationNames {
     var server: String { isMain ? "the server" : "the server of " + name }
     /// `The server`, or whose it is.
     var capitalisedServer: String { isMain ? "The server" : "The server of " + name }
+    /// `the broker`, or whose it is.
+    var broker: String { isMain ? "the broker" : "the broker of " + name }
     /// `The broker`, or whose it is.
     var capitalisedBroker: String { isMain ? "The broker" : "The broker of " + name }
     /// `The upload`, or where to.
@@ -27,6 +29,14 @@ package struct DestinationNames {
     var nextBatch: String { isMain ? "The next batch" : "The next batch for " + name }
     /// The command that uploads now.
     var sync: String { isMain ? "beekonctl sync" : "beekonctl sync " + name }
+    /// What proves to the server who we are.
+    ///
+    /// - Parameter format: of the destination; nil: not known.
+    func credentials(format: String?) -> String {
+        let own = "[\(table).headers] or [\(table).auth]"
+        return format == "owntracks" ? own + ", or \(table).username and password" : own
+    }
+
     /// Completes any other command, such as `beekonctl rejected list`.
     package var option: String { isMain ? "" : " --destination " + name }
 }

@@ -32,9 +32,7 @@ package enum SyncOutcome {
         case "drained": uploaded + ", nothing pending"
         case "nothing_pending": "nothing pending"
         case "transient": passing(result, names, code, left)
-        case "auth":
-            "\(names.server) refuses our credentials\(said); \(left): correct [\(names.table).headers] or "
-                + "[\(names.table).auth]"
+        case "auth": refused(result, names, said, left)
         case "rejected": rejected(result, names, said, left)
         case "permanent":
             "\(names.server) answered \(code ?? Text.safe(result.error ?? "with a refusal"))\(place(url)), which will not "
@@ -62,6 +60,18 @@ package enum SyncOutcome {
             return "\(Text.cut(Text.safe(error), to: 200)); \(left): beekond keeps trying"
         }
         return "\(names.server) cannot be reached at the moment\(error); \(left): beekond keeps trying"
+    }
+
+    private static func refused(
+        _ result: Wire.Sync.Result, _ names: DestinationNames, _ said: String, _ left: String
+    ) -> String {
+        guard let code = result.mqttCode else {
+            return "\(names.server) refuses our credentials\(said); \(left): correct "
+                + names.credentials(format: nil)
+        }
+        return
+            "\(names.broker) refuses our login or our topic (MQTT \(code)); \(left): correct "
+            + "\(names.table).username, password or device_id, the client_certificate, or the broker's access list"
     }
 
     /// Some rows are dead letters now; or all batches are refused, so that the server is suspected and keeps none.

@@ -5,12 +5,14 @@ struct UploadAdvice {
     private let sync: Wire.SyncStatus
     private let auth: Wire.AuthStatus
     private let names: DestinationNames
+    /// nil: not known.
+    private let format: String?
     /// A request has one row, so that there is no batch to be made smaller.
-    private let isOneRow: Bool
+    private var isOneRow: Bool { ["owntracks", "osmand"].contains(format) }
 
     /// - Parameter format: of the destination; nil: not known.
     init(sync: Wire.SyncStatus, auth: Wire.AuthStatus, of name: String? = nil, format: String? = nil) {
-        isOneRow = ["owntracks", "osmand"].contains(format)
+        self.format = format
         self.sync = sync
         self.auth = auth
         names = DestinationNames(name)
@@ -38,8 +40,8 @@ struct UploadAdvice {
         switch sync.failure {
         case "auth":
             return
-                "\(names.capitalisedServer) refuses our credentials\(code): correct [\(names.table).headers] or "
-                + "[\(names.table).auth], \(again)"
+                "\(names.capitalisedServer) refuses our credentials\(code): correct "
+                + "\(names.credentials(format: format)), \(again)"
         case "rejected":
             return
                 "\(names.capitalisedServer) rejects every batch\(code), so the endpoint is suspected, not the data: see "
@@ -84,7 +86,7 @@ struct UploadAdvice {
         }
         return
             "\(names.capitalisedBroker) refuses our login or our topic (MQTT \(code)): correct \(names.table).username, "
-            + "password or device_id, or the broker's access list, then \(names.sync). \(kept)"
+            + "password or device_id, the client_certificate, or the broker's access list, then \(names.sync). \(kept)"
     }
 
     /// Dead letters that nothing else explains.

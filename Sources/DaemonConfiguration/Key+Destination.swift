@@ -118,6 +118,10 @@ extension Key {
             "Over MQTT: stay connected while there is nothing to send."
         ).only(.owntracks),
         .choice(
+            "sync.mqtt_version", \.main.format.mqtt.version,
+            "Over MQTT: auto is 5, and 3.1.1 where the broker cannot; 5 never falls back."
+        ).only(.owntracks),
+        .choice(
             "sync.speed_unit", \.main.format.speedUnit,
             "knots for Traccar, and PhoneTrack's /log/traccar; mps for PhoneTrack's /log/gpslogger."
         ).only(.osmand),

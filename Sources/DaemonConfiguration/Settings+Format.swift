@@ -126,8 +126,19 @@ extension Settings {
         package var acceptUnsubscribed = false
         /// Stay connected while nothing is to be sent.
         package var keepConnection = false
+        package var version = MQTTVersion.auto
 
         package init() {}
+    }
+
+    /// Which version of MQTT is spoken, as it is written there.
+    package enum MQTTVersion: String, Sendable, CaseIterable {
+        /// 5, and 3.1.1 where the broker cannot.
+        case auto
+        /// Nothing else: in 3.1.1 what an access list denies is acknowledged.
+        case five = "5"
+        /// Nothing else, from the first connection on.
+        case old = "3.1.1"
     }
 
     /// A query for Traccar's port 5055 and what imitates it, one row a request.

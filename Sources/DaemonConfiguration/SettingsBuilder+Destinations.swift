@@ -22,6 +22,7 @@ extension SettingsBuilder {
             checkRequest(draft[name], table)
             checkHeaders(draft[name], name)
             checkCredentials(draft[name], table)
+            noteTopic(draft[name], table)
             if name != Settings.Destination.main { checkTokens(of: name) }
         }
         checkRefreshTokens()
@@ -42,6 +43,19 @@ extension SettingsBuilder {
 
     /// There is a value, only none that can be used; that has been said.
     func isBroken(_ slot: String) -> Bool { problems.contains { $0.key == slot } }
+
+    /// Two brokers have an opinion of their own about full stops.
+    private mutating func noteTopic(_ own: DestinationDraft, _ table: String) {
+        guard own.isMQTT, own.format.name == .owntracks else { return }
+        let names = [
+            ("device_id", own.format.deviceID), ("username", own.format.owntracks.username?.text),
+        ]
+        let dotted = names.filter { $0.1?.contains(".") == true }.map { "\(table).\($0.0)" }
+        guard !dotted.isEmpty else { return }
+        warnings.append(
+            "\(dotted.joined(separator: " and ")): a '.' in a topic is a '/' to the subscribers of RabbitMQ, and NATS "
+                + "refuses it; beekonctl destination test shows what this broker makes of it")
+    }
 
     private mutating func checkAddresses(_ own: DestinationDraft, _ table: String) {
         for (slot, url) in [

@@ -42,7 +42,8 @@ extension SettingsBuilder {
             ),
         ])
         guard format == .owntracks, !own.isMQTT, !own.sync.url.isEmpty else { return }
-        for leaf in ["accept_unsubscribed", "keep_connection"] where isSet("\(table).\(leaf)") {
+        for leaf in ["accept_unsubscribed", "keep_connection", "mqtt_version"] where isSet("\(table).\(leaf)")
+        {
             addProblem(
                 "\(table).\(leaf)",
                 "is about MQTT, and \(table).url is none of mqtt:// or mqtts://; remove it")

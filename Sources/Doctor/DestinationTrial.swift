@@ -124,6 +124,9 @@ package struct DestinationTrial {
         guard verdict == .accepted else {
             return "\(found.words.prefix(1).uppercased())\(found.words.dropFirst())\(advice)"
         }
+        if let renamed = found.renamed {
+            return "The broker has the message, and hands it on as \(renamed)" + advice
+        }
         return found.hasReturned
             ? "\(name) accepts the newest location, and it came back" + advice
             : "The broker has the message, and does not give it back" + advice

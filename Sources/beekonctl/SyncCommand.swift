@@ -82,7 +82,8 @@ struct SyncCommand: ParsableCommand {
             }
             throw Failure(
                 SyncOutcome.text(
-                    result, of: wanted ?? result.destination, url: url(of: wanted ?? result.destination, &client)),
+                    result, of: wanted ?? result.destination,
+                    url: url(of: wanted ?? result.destination, &client)),
                 exitCode: code)
         }
         if code != 0 { throw ExitCode(code) }

@@ -268,5 +268,7 @@ struct DestinationTests {
                 == "the server of home refuses our credentials; 0 uploaded, 2 pending: correct [destination.home.headers] or "
                 + "[destination.home.auth]")
         #expect(SyncOutcome.text(result, of: "main") == SyncOutcome.text(result))
+        let names = DestinationNames("home")
+        #expect(names.credentials(format: "owntracks").contains("home.username and password"))
     }
 }

@@ -72,6 +72,10 @@ struct Sample: Sendable, CustomTestStringConvertible {
             guard case .owntracks(let format) = $0.format else { return false }
             return format.mqtt?.keepConnection == true
         },
+        Sample("mqtt_version", .owntracks, "\"3.1.1\"", "\"4\"", "\"auto\"") {
+            guard case .owntracks(let format) = $0.format else { return false }
+            return format.mqtt?.version == .old
+        },
         Sample("speed_unit", .osmand, "\"mps\"", "\"kmh\"", "\"knots\"") {
             $0.format == .osmand(.init(deviceID: "van1", speedUnit: .mps))
         },
@@ -235,7 +239,7 @@ extension Settings.Sync {
     func others(format: Settings.Format.Name) throws {
         let values = [
             "batch_size": "5", "heartbeat_seconds": "60", "order": "\"oldest\"", "require_ack": "true",
-            "geofence_events": "false",
+            "geofence_events": "false", "mqtt_version": "\"5\"",
             "platform": "\"linux\"",
             "device_id": "\"a\"", "username": "\"a\"", "password": "\"a\"", "accept_unsubscribed": "true",
             "keep_connection": "true", "speed_unit": "\"mps\"", "method": "\"PUT\"", "body": "\"json\"",

@@ -39,7 +39,7 @@ import Testing
             "sync.on_reject": .string("drop"), "sync.allow_insecure_http": .bool(false),
             "sync.require_ack": .bool(false), "sync.accept_member": .string(""),
             "sync.accept_value": .list(["ok"]), "sync.unique_id": .string("location"),
-            "sync.geofence_events": .bool(true),
+            "sync.geofence_events": .bool(true), "sync.mqtt_version": .string("auto"),
             "sync.ca_file": .string(""),
             "sync.client_certificate": .string(""), "sync.client_key": .string(""), "sync.proxy": .string(""),
             "sync.platform": .string("linux"), "sync.format": .string("beekon"),

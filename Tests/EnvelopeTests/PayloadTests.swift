@@ -152,17 +152,20 @@ import Tracking
             id: try #require(UUIDv7("0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20")), session: session,
             crossing: Crossing(
                 geofence: "do\"ck", kind: .exit, time: Timestamp(milliseconds: 1_781_526_845_000)))
+        var removed = event
+        removed.reason = .removed
         var payload = BeekonPayload(device: device)
         let bytes = payload.encode(
             batch: session, session: session, sentAt: event.crossing.time, extras: nil, locations: [],
-            events: [event, event])
+            events: [event, removed])
         let expected = """
             {"id":"0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20","geofence_id":"do\\"ck","type":"exit",\
             "timestamp":"2026-06-15T12:34:05.000Z"}
             """
         #expect(
             String(decoding: bytes, as: UTF8.self).hasSuffix(
-                ",\"locations\":[],\"geofence_events\":[\(expected),\(expected)]}"))
+                ",\"locations\":[],\"geofence_events\":[\(expected),\(expected.dropLast()),\"reason\":\"removed\"}]}"
+            ))
     }
 
     @Test("events of the vehicle, in a field that is there only with them") func vehicleEvents() throws {

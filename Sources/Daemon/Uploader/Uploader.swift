@@ -38,7 +38,8 @@ final class Uploader {
         let sync = inForce.settings.sync(of: port.name.text)
         guard
             let carrier = Carrier(
-                version: Release.version, installID: installID, destination: port.name.text)
+                version: Release.version, installID: installID, destination: port.name.text,
+                memory: BrokerMemory(in: hub.store, of: port.name))
         else { return nil }
         self.hub = hub
         self.port = port
@@ -170,6 +171,17 @@ final class Uploader {
         }
         attempts.metered.refreshesDone()
         publish()
+    }
+}
+
+extension BrokerMemory {
+    /// In the database.
+    fileprivate init(in store: Store, of name: DestinationName) {
+        self.init(
+            // While nobody knows, nothing is guessed.
+            knowsNew: { url in (try? store.knownBroker(of: name)).map { $0 == url.fingerprint } ?? true },
+            // What the disk does not take now is learned again with the next start.
+            learnNew: { url in try? store.set(knownBroker: url.fingerprint, of: name) })
     }
 }
 

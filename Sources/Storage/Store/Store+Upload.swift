@@ -106,6 +106,22 @@ extension Store {
         }
     }
 
+    /// A number for the url of the broker that has accepted MQTT 5; 0: none has.
+    @available(*, noasync, message: "blocks on the disk")
+    package func knownBroker(of destination: DestinationName) throws(StorageError) -> Int64 {
+        try perform("read broker") { (writer) throws(SQLiteError) in
+            try writer.tables.counters.value(.knownBroker, of: destination)
+        }
+    }
+
+    /// Durable when it returns.
+    @available(*, noasync, message: "blocks on the disk")
+    package func set(knownBroker number: Int64, of destination: DestinationName) throws(StorageError) {
+        try performAtAnyCost("note broker") { (writer) throws(SQLiteError) in
+            try writer.tables.counters.set(.knownBroker, of: destination, to: number)
+        }
+    }
+
     /// The batch behind one that is frozen first, if it is frozen.
     @available(*, noasync, message: "blocks on the disk")
     package func frozenBehind(_ batch: FrozenBatch) throws(StorageError) -> FrozenBatch? {

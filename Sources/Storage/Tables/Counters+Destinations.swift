@@ -21,6 +21,8 @@ enum DestinationCounter: String, CaseIterable {
     case refusals
     /// Connections in a row that were closed without an answer.
     case silentCloses = "silent_closes"
+    /// The broker that has accepted MQTT 5, as a number of its url; 0: none has.
+    case knownBroker = "known_broker"
     /// Losses; the names alone, without a destination, are those of all.
     case dropped = "dropped_unsent"
     case pruned, expired, refused
@@ -44,7 +46,7 @@ enum DestinationCounter: String, CaseIterable {
     var survival: Survival {
         switch self {
         case .endpoint, .format, .oversizedFailures, .oversizedBatch, .suspicionEnded, .refusedBatchHigh,
-            .refusedBatchLow, .refusals, .silentCloses:
+            .refusedBatchLow, .refusals, .silentCloses, .knownBroker:
             .kept
         case .consecutiveRejections, .rejectedBatch: .keptOnceSuspected
         case .dropped, .pruned, .expired, .refused: .added

@@ -86,6 +86,11 @@ package enum OwnTracksMQTT {
     private static func advice(_ echo: MQTTAnswer.Echo) -> String? {
         switch echo {
         case .unasked, .received: nil
+        case .renamed:
+            """
+            whoever subscribes there takes it for another vehicle; let device_id and username have letters, digits, _ and \
+            - alone, or tell the subscribers
+            """
         case .refused, .missing:
             """
             the broker's access list may let this user write to the topic and not read there, which is enough; check \
@@ -96,7 +101,8 @@ package enum OwnTracksMQTT {
 
     /// The likely cause, and what to do; nil when nothing is wrong, or nothing is known.
     package static func advice(_ answer: MQTTAnswer) -> String? {
-        switch (answer.source, answer.code) {
+        if case .renamed = answer.echo { return advice(answer.echo) }
+        return switch (answer.source, answer.code) {
         case (.puback, MQTTCode.success) where answer.version == .v311:
             """
             the broker speaks MQTT 3.1.1 only, which acknowledges also what an access list drops or nobody \
@@ -113,7 +119,7 @@ package enum OwnTracksMQTT {
         case (.connack, 4), (.connack, 5), (.connack, 134), (.connack, MQTTCode.notAuthorized):
             """
             the broker does not know this user name and password, or does not let this user in; check username and \
-            password, and the broker's access list
+            password, client_certificate where the broker goes by that, and the broker's access list
             """
         case (.connack, 1), (.connack, MQTTCode.unsupportedVersion):
             "the broker speaks neither MQTT 5 nor MQTT 3.1.1"

@@ -25,22 +25,31 @@ package struct Carrier: ~Copyable {
     private let version: String
     /// Names the connections of this destination to a broker.
     private let clientID: String
+    private let memory: BrokerMemory
+    /// Where the broker is that the latest message went to.
+    private var brokerURL = ""
+    /// Where one is that is remembered to know MQTT 5.
+    private var knownURL: String?
 
     /// - Parameters:
     ///   - version: that of beekond.
     ///   - destination: its name.
+    ///   - memory: of its broker.
     /// - Returns: nil when libcurl cannot work here.
-    package init?(version: String, installID: String, destination: String) {
+    package init?(version: String, installID: String, destination: String, memory: BrokerMemory = .none) {
         guard let http = HTTPClient() else { return nil }
         self.init(
             http, version: version,
-            clientID: OwnTracksMQTT.clientID(installID: installID, destination: destination))
+            clientID: OwnTracksMQTT.clientID(installID: installID, destination: destination), memory: memory)
     }
 
-    private init(_ http: consuming HTTPClient, version: String, clientID: String) {
+    private init(
+        _ http: consuming HTTPClient, version: String, clientID: String, memory: BrokerMemory
+    ) {
         self.http = http
         self.version = version
         self.clientID = clientID
+        self.memory = memory
     }
 
     /// Prepares a request; nothing is sent before the first `advance`. Cancels the one under way, if there is one.
@@ -70,7 +79,17 @@ package struct Carrier: ~Copyable {
         if mqtt == nil { mqtt = MQTTClient() }
         // A topic that is missing is refused like any other that is not valid.
         let message = MQTTMessage(topic: request.topic ?? "", payload: request.body)
-        mqtt?.begin(MQTTPublication(message), options, resumingAt: now)
+        brokerURL = options.url
+        mqtt?.begin(MQTTPublication(message), options, resumingAt: now) {
+            [memory] in memory.knowsNew(options.url)
+        }
+    }
+
+    /// Before anything else is decided by what the broker has said.
+    private mutating func learn() {
+        guard mqtt?.knowsNew == true, knownURL != brokerURL else { return }
+        knownURL = brokerURL
+        if !memory.knowsNew(brokerURL) { memory.learnNew(brokerURL) }
     }
 
     /// Does what can be done at once; before that, but for the first step, waits until there is anything to do.
@@ -86,7 +105,9 @@ package struct Carrier: ~Copyable {
             http.disconnect()
             return .ended(.unmatched(fault))
         }
-        return switch mqtt?.advance(wakeup: wakeup) {
+        let progress = mqtt?.advance(wakeup: wakeup)
+        learn()
+        return switch progress {
         case .underway: .underway
         case .ended(let outcome): .ended(Delivery(outcome))
         case nil: .ended(.failure(TransportFailure(kind: .network, message: "no memory for libcurl")))

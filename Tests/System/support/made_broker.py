@@ -46,6 +46,8 @@ class MadeBroker:
         # The topic under which a message comes back to who subscribes to it.
         self.renames = lambda topic: topic
         self.on_publish = self.keep
+        # Whether the topic of a will is one that it closes the connection for.
+        self.refuses_will = lambda topic: False
         self.server = RawServer(self._serve)
         self.port = self.server.port
 
@@ -62,6 +64,8 @@ class MadeBroker:
         ids: list[int] = []
         self.ids.append(ids)
         self._note_will(level, body)
+        if self.wills and self.refuses_will(self.wills[-1][0]):
+            return
         link.send(self.answers[level])
         if not self.answers[level]:
             link.drain()

@@ -101,5 +101,72 @@ class LimitTests(FaultTest):
         self.check(b"\x24\0", "QoS not supported", is_asked=True)
 
 
+class VersionTests(FaultTest):
+    """A broker that is silent when it is spoken to in MQTT 5."""
+
+    def silent(self, *levels: int) -> MadeBroker:
+        broker = self.made_broker()
+        for level in levels:
+            broker.answers[level] = b""
+        return broker
+
+    def attempts(self, daemon, count: int):
+        for _ in range(count):
+            self.assertEqual(daemon.sync()["outcome"], "transient")
+
+    def test_is_asked_in_the_old_one_after_two_silences_and_remembered(self):
+        broker = self.silent(5)
+        fake, daemon = self.vehicle(broker.port, 3, timeout_seconds=1)
+        known = daemon.stored_ids()
+        self.attempts(daemon, 2)
+        self.assertEqual(daemon.sync()["outcome"], "drained")
+        self.assertEqual((broker.levels, broker.rows), ([5, 5, 4], known))
+        self.assertIn("MQTT 3.1.1", daemon.text())
+        fake.drive(1)
+        daemon.wait_stored(4)
+        self.drain(daemon)
+        self.assertEqual(broker.levels, [5, 5, 4, 4])
+
+    def test_and_if_it_is_silent_then_too_nothing_is_concluded(self):
+        broker = self.silent(5, 4)
+        _, daemon = self.vehicle(broker.port, timeout_seconds=1)
+        self.attempts(daemon, 6)
+        self.assertEqual(broker.levels, [5, 5, 4, 5, 5, 4])
+
+    def test_not_where_the_new_one_was_ever_accepted_over_restarts_until_the_url_changes(self):
+        broker = self.made_broker()
+        fake, daemon = self.vehicle(broker.port, timeout_seconds=1)
+        self.drain(daemon)
+        daemon.kill()
+        broker.answers[5] = b""
+        daemon.start()
+        fake.settle()
+        daemon.wait_status(lambda status: status["sync"]["pending"] > 0, "something is pending")
+        self.attempts(daemon, 4)
+        self.assertEqual(set(broker.levels), {5})
+        daemon.configure(sync={"url": f"mqtt://localhost:{broker.port}"})
+        daemon.reload()
+        daemon.wait_status(lambda _: "localhost" in daemon.setting("sync.url"), "the url in force")
+        daemon.sync_until(lambda answer: answer["pending"] == 0, "the old one is tried")
+        self.assertEqual(broker.levels[-1], 4)
+
+    def test_not_where_only_the_new_one_is_wanted(self):
+        for refusal in (b"", b"\x20\x02\0\x01", b"\x20\x03\0\x84\0"):
+            broker = self.silent(5)
+            broker.answers[5] = refusal
+            _, daemon = self.vehicle(broker.port, timeout_seconds=1, mqtt_version="5")
+            for _ in range(3):
+                self.assertNotEqual(daemon.sync()["outcome"], "drained")
+            self.assertEqual(set(broker.levels), {5})
+            self.assertEqual(broker.kept, [])
+
+    def test_the_old_one_is_spoken_at_once_where_it_is_wanted(self):
+        broker = self.made_broker()
+        _, daemon = self.vehicle(broker.port, 3, mqtt_version="3.1.1")
+        known = daemon.stored_ids()
+        self.drain(daemon)
+        self.assertEqual((broker.levels, broker.rows), ([4], known))
+
+
 if __name__ == "__main__":
     unittest.main()

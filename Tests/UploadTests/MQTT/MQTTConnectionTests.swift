@@ -357,6 +357,15 @@ struct MQTTConnectionTests {
         #expect(bench.hear(order[1]) == Self.answer(.puback, 0, echo: .received))
     }
 
+    @Test("a message that comes back under another topic is told with that", arguments: [true, false])
+    func renamed(isEarly: Bool) {
+        var (bench, id) = Self.subscribed()
+        let other: [UInt8] = [0x30, 5, 0, 1, 0x75, 0, 1]
+        let order = isEarly ? [other, [0x40, 2] + id] : [[0x40, 2] + id, other]
+        #expect(bench.hear(order[0]) == nil)
+        #expect(bench.hear(order[1]) == Self.answer(.puback, 0, echo: .renamed("u")))
+    }
+
     @Test("a message that does not come back is missed after a while")
     func missingEcho() {
         var (bench, id) = Self.subscribed()

@@ -1,5 +1,6 @@
 package import Base
 internal import CCurl
+internal import DaemonConfiguration
 package import Linux
 
 /// Publishes one message at a time, on a connection that is kept between them until `disconnect`.
@@ -35,7 +36,9 @@ package struct MQTTClient: ~Copyable {
     private var random = SystemRandomNumberGenerator()
     /// What is known about the broker at this url.
     private var dialect: MQTTDialect
-    private var dialectURL: String?
+    private var spokenWith: (url: String, version: Settings.MQTTVersion)?
+    /// It was known before the first url was.
+    private let isDialectGiven: Bool
     var link: MQTTLink?
     var connection: MQTTConnection?
     /// What the connection was made with.
@@ -48,11 +51,15 @@ package struct MQTTClient: ~Copyable {
 
     /// - Returns: nil when libcurl cannot work here: no memory, or built without a resolver that can time out.
     package init?() {
-        self.init(dialect: MQTTDialect())
+        self.init(knowing: nil)
     }
 
     /// - Parameter dialect: what is known about the first broker.
     init?(dialect: MQTTDialect) {
+        self.init(knowing: dialect)
+    }
+
+    private init?(knowing dialect: MQTTDialect?) {
         // Idempotent, and called on one thread before any other use.
         guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK, ccurl_resolves_asynchronously() != 0
         else {
@@ -61,22 +68,31 @@ package struct MQTTClient: ~Copyable {
         self.init(speaking: dialect)
     }
 
-    private init(speaking dialect: MQTTDialect) {
-        self.dialect = dialect
+    private init(speaking dialect: MQTTDialect?) {
+        isDialectGiven = dialect != nil
+        self.dialect = dialect ?? MQTTDialect()
     }
+
+    /// MQTT 5 was accepted at the present url, now or before.
+    package var knowsNew: Bool { dialect.knowsNew }
 
     /// Prepares a publication; nothing is sent before the first `advance`. Cancels the one under way, if there is one.
     ///
-    /// - Parameter now: the age of TLS sessions is counted with it; nil: none is resumed, and none is left behind.
+    /// - Parameters:
+    ///   - now: the age of TLS sessions is counted with it; nil: none is resumed, and none is left behind.
+    ///   - knowsNew: MQTT 5 was accepted at this url before; asked when the url is another one.
     package mutating func begin(
-        _ publication: MQTTPublication, _ options: MQTTOptions, resumingAt now: BootInstant? = nil
+        _ publication: MQTTPublication, _ options: MQTTOptions, resumingAt now: BootInstant? = nil,
+        knowsNew: () -> Bool = { false }
     ) {
         cancel()
         let isResuming = now != nil && options.isTLS
         if isResuming, let now, sessions.begin(SessionLifetime.Terms(options), now: now) { dropSessions() }
         if let origin, !origin.options.connectsLike(options) { disconnect() }
-        if let dialectURL, dialectURL != options.url { dialect = MQTTDialect() }
-        dialectURL = options.url
+        if spokenWith.map({ $0 != (options.url, options.version) }) ?? !isDialectGiven {
+            dialect = MQTTDialect(wanted: options.version, knowsNew: knowsNew())
+        }
+        spokenWith = (options.url, options.version)
         job = Job(publication: publication, options: options, isResuming: isResuming)
     }
 
@@ -90,6 +106,7 @@ package struct MQTTClient: ~Copyable {
         if job.deadline != nil { wait(for: wakeup) }
         let now = BootInstant(nanoseconds: Clock.boot())
         guard let outcome = step(now: now) else { return .underway }
+        noteSilence(outcome)
         let handshake = handshake(outcome)
         var goesOn = isToTryAgain(outcome, now: now)
         if job.isResuming {
@@ -240,6 +257,14 @@ package struct MQTTClient: ~Copyable {
         guard !connection.hasHeard, case .failure(let failure) = outcome else { return .done }
         // Gone before the first answer: in TLS 1.3 that is how a broker refuses a client's certificate.
         return failure.isTimeout ? .done : .doubtful
+    }
+
+    /// CONNECT went over an open connection, and nothing came back until the time was up.
+    private mutating func noteSilence(_ outcome: MQTTOutcome) {
+        guard let connection, let origin, !connection.isAccepted, !connection.hasHeard,
+            case .failure(let failure) = outcome, failure.isTimeout
+        else { return }
+        dialect.silent(origin.version)
     }
 
     /// Whether another connection may succeed where this one has not. The publication goes on with it.

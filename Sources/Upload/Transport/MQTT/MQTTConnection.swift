@@ -247,11 +247,12 @@ struct MQTTConnection: Sendable {
 
     /// A broker may forward a message before it acknowledges it.
     private mutating func heard(_ message: MQTTMessage) -> MQTTOutcome? {
-        guard message == errand?.publication.message else { return nil }
+        guard let sent = errand?.publication.message, message.payload == sent.payload else { return nil }
+        let echo = message.topic == sent.topic ? MQTTAnswer.Echo.received : .renamed(message.topic)
         switch errand?.stage {
-        case .publishing(.missing): errand?.stage = .publishing(echo: .received)
+        case .publishing(.missing): errand?.stage = .publishing(echo: echo)
         case .echoing(var answer):
-            answer.echo = .received
+            answer.echo = echo
             return end(answer)
         case .waiting, .subscribing, .publishing, nil: break
         }

@@ -8,8 +8,10 @@ package enum MQTTEcho {
     package struct Finding: Equatable, Sendable {
         /// What the answer would mean for a batch; nil without an answer.
         package var verdict: Verdict?
-        /// The message came back, so a subscriber with the same login would have it.
+        /// The message came back, under its own topic, so a subscriber with the same login would have it.
         package var hasReturned: Bool
+        /// It came back, under this topic.
+        package var renamed: String?
         /// What happened, for a line of text.
         package var words: String
         /// What to do; nil when there is nothing to do, or nothing known.
@@ -19,8 +21,8 @@ package enum MQTTEcho {
     }
 
     /// Connects under a name of its own, so that a connection of the uploader is left alone, with a full TLS handshake and
-    /// without a last will; subscribes to the topic of the request, publishes it at QoS 1, and takes leave. Whoever else
-    /// subscribes there gets the message, too.
+    /// with the last will of the uploader, which a broker may object to; subscribes to the topic of the request, publishes it
+    /// at QoS 1, and takes leave, so that the will is not published. Whoever else subscribes there gets the message, too.
     ///
     /// Blocks for `timeout_seconds` at most, and for `MQTTConnection.echoPatience` after the acknowledgement.
     ///
@@ -63,12 +65,27 @@ package enum MQTTEcho {
         at time: Timestamp, wakeup: Wakeup, isCancelled: () -> Bool
     ) -> MQTTOutcome? {
         let name = OwnTracksMQTT.clientID(installID: installID, destination: destination) + "-test"
-        guard var options = MQTTOptions(sync, clientID: name, connectedAt: time), var client = MQTTClient()
+        guard let options = MQTTOptions(sync, clientID: name, connectedAt: time), var client = MQTTClient()
         else { return nil }
-        options.will = nil
         let outcome = client.publish(publication, options, wakeup: wakeup, isCancelled: isCancelled)
         client.disconnect()
-        return outcome
+        guard case .failure(let failure) = outcome, let hint = hint(failure, options) else { return outcome }
+        return .failure(
+            TransportFailure(
+                kind: failure.kind, message: failure.message + "; " + hint, wasSent: failure.wasSent,
+                isTimeout: failure.isTimeout, isTLS: failure.isTLS))
+    }
+
+    /// What may have silenced a broker that was reached.
+    private static func hint(_ failure: TransportFailure, _ options: MQTTOptions) -> String? {
+        guard failure.kind == .network, !failure.isTLS else { return nil }
+        if failure.isTimeout {
+            return options.version == .auto
+                ? "a broker that knows only MQTT 3.1.1 may be silent: mqtt_version = \"3.1.1\" speaks that"
+                : nil
+        }
+        return options.will?.topic.contains(".") == true
+            ? "some brokers, NATS among them, close the connection for a '.' in device_id or username" : nil
     }
 }
 
@@ -84,6 +101,7 @@ extension MQTTEcho.Finding {
                 verdict: OwnTracksMQTT.judge(answer, acceptsUnsubscribed: acceptsUnsubscribed).verdict,
                 hasReturned: answer.echo == .received, words: OwnTracksMQTT.words(answer),
                 advice: OwnTracksMQTT.advice(answer))
+            if case .renamed(let topic) = answer.echo { renamed = topic }
         }
     }
 }

@@ -13,6 +13,8 @@ package struct MQTTOptions: Equatable, Sendable {
     package var password: String?
     /// What the broker publishes when the connection breaks; nil for nothing. A connection keeps the one it began with.
     package var will: MQTTMessage?
+    /// Which versions of MQTT may be spoken.
+    package var version = Settings.MQTTVersion.auto
     /// Seconds for one publication, the connection included.
     package var timeout: Double
     /// PEM, instead of the system's authorities; nil for those.
@@ -47,7 +49,7 @@ package struct MQTTOptions: Equatable, Sendable {
     /// - Parameter time: of the connection, by the best clock known, for the last will.
     /// - Returns: nil when its url names no broker.
     package init?(_ sync: Settings.Sync, clientID: String, connectedAt time: Timestamp) {
-        guard case .owntracks(let own) = sync.format, own.mqtt != nil else { return nil }
+        guard case .owntracks(let own) = sync.format, let mqtt = own.mqtt else { return nil }
         let topic = OwnTracksFormat(user: own.username?.text, deviceID: own.deviceID).topic
         self.init(
             url: sync.url, clientID: clientID,
@@ -56,6 +58,7 @@ package struct MQTTOptions: Equatable, Sendable {
             will: OwnTracksMQTT.will(topic: topic, at: time), timeout: sync.timeoutSeconds,
             caFile: sync.caFile, clientCertificate: sync.clientCertificate, clientKey: sync.clientKey,
             proxy: sync.proxy)
+        version = mqtt.version
     }
 
     /// Messages are encrypted on their way.

@@ -38,6 +38,8 @@ package struct MQTTAnswer: Equatable, Sendable {
         /// It was not asked for, or the publication was not acknowledged.
         case unasked
         case received
+        /// Under another topic.
+        case renamed(String)
         /// The broker refused the subscription, with this code.
         case refused(UInt8)
         /// Not within `MQTTConnection.echoPatience`.

@@ -1,0 +1,14 @@
+/// What is remembered of the broker of one destination, over restarts.
+package struct BrokerMemory {
+    /// Whether MQTT 5 was ever accepted at this url.
+    let knowsNew: (_ url: String) -> Bool
+    /// It is, now.
+    let learnNew: (_ url: String) -> Void
+
+    package init(knowsNew: @escaping (_ url: String) -> Bool, learnNew: @escaping (_ url: String) -> Void) {
+        (self.knowsNew, self.learnNew) = (knowsNew, learnNew)
+    }
+
+    /// Nothing outlives the process.
+    package static var none: BrokerMemory { BrokerMemory(knowsNew: { _ in false }, learnNew: { _ in }) }
+}

@@ -121,6 +121,7 @@ struct DecisiveKeysTests {
             ]),
         Row("accept_unsubscribed", .nothing, "false", "true", in: [mqtt]),
         Row("keep_connection", .nothing, "false", "true", in: [mqtt]),
+        Row("mqtt_version", .nothing, "\"auto\"", "\"3.1.1\"", in: [mqtt]),
     ]
 
     /// Tables of which no key decides bytes: how tokens are got, and what answers may ask for.

@@ -88,11 +88,12 @@ import Testing
             ("", true), ("\n", true), ("<!-- x", true), ("<!-- x --> ", true), ("<!doc", true),
             ("<?xml ", true),
             ("<html>", true), ("x", false), ("<p>", false), ("{", false),
+            ("[", false), ("<!-- a --!", true), ("<!-- a --!> {", false), ("<!-- a --!!> {", true),
         ] {
             var body = AnswerBody()
             body.append(text.utf8)
             #expect(body.mayBePage == mayBePage, "\(text)")
-            #expect(body.isObject == (text == "{"))
+            #expect(body.isObject == ["{", "["].contains(text.last), "\(text)")
         }
     }
 
@@ -119,12 +120,25 @@ import Testing
             (["Content-Type: text/html, text/plain"], true), (["Content-Type: text/plain"], false),
             (["Content-Type: text/htmlx"], false), (["Content-Type: application/xml"], false),
             (["X-Content-Type: text/html"], false), ([], false),
+            (["Content-Type :text/html"], true), (["Content-Type:", "  text/html"], true),
+            (["Content-Type:", "\ttext/plain", " text/html"], true),
+            (["Content-Type: text/plain", "X: 1", " text/html"], false), (["X:", " text/html"], false),
         ])
     func types(lines: [String], isPage: Bool) {
         #expect(answer(200, "<p>Log in", lines).isPage == isPage)
         #expect(!answer(200, "OK", lines).isPage)
         #expect(!answer(200, "", lines).isPage)
         #expect(answer(200, "<html>", lines).isPage)
+    }
+
+    @Test("a coding is one in the next line, too")
+    func folded() {
+        for (lines, isReadable) in [
+            (["Content-Encoding:", " gzip"], false), (["Content-Encoding : gzip"], false),
+            (["Content-Encoding:", " identity"], true), (["X:", " gzip"], true),
+        ] {
+            #expect(answer(200, "x", lines).isReadable == isReadable, "\(lines)")
+        }
     }
 
     @Test("an error of PHP is believed with no type")

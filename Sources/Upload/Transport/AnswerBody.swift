@@ -29,6 +29,8 @@ struct AnswerBody: Sendable {
     private static let errors = ["<br /> <b>", "<br /><b>"].map { Array($0.utf8) }
     private static let comment = Array("<!--".utf8)
     private static let instruction = Array("<?xml".utf8)
+    /// In the place of a number of characters: `--!`.
+    private static let exclamation = -1
     private static let candidates = pages + errors + [comment, instruction]
     /// Stands for a character that none of these has.
     private static let other: UInt8 = 0xFF
@@ -120,8 +122,12 @@ struct AnswerBody: Sendable {
             match(character)
         case .matching: match(character)
         case .comment:
-            if character == UInt8(ascii: ">"), ending >= 2 { return state = .leading }
-            ending = character == UInt8(ascii: "-") ? ending + 1 : 0
+            if character == UInt8(ascii: ">"), ending >= 2 || ending == Self.exclamation {
+                return state = .leading
+            }
+            // HTML ends a comment with --!> as well.
+            let isMark = character == UInt8(ascii: "!") && ending >= 2
+            ending = isMark ? Self.exclamation : character == UInt8(ascii: "-") ? max(ending, 0) + 1 : 0
         case .instruction:
             if character == UInt8(ascii: ">"), ending == 1 { return state = .leading }
             ending = character == UInt8(ascii: "?") ? 1 : 0

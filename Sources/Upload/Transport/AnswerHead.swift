@@ -1,5 +1,13 @@
 /// What the header lines of an answer say, taken line by line as libcurl hands them over. Pure.
 struct AnswerHead {
+    private enum Field: String {
+        case retryAfter = "retry-after"
+        case contentType = "content-type"
+        case contentEncoding = "content-encoding"
+        case contentLength = "content-length"
+        case transferEncoding = "transfer-encoding"
+    }
+
     /// Bytes of a line that are looked at; the headers that matter are short.
     private static let lineLimit = 256
 
@@ -17,8 +25,8 @@ struct AnswerHead {
     private var hasBegun = false
     /// Of an answer that only announces another (100 to 199).
     private var isInterim = false
-    /// The line before this one says where the answer ends.
-    private var endsInNextLine = false
+    /// Of the latest line; nil: none that counts.
+    private var field: Field?
     private var length: Int64?
     /// The empty line after the headers has arrived: a server that dies before that has promised nothing.
     private(set) var isComplete = false
@@ -42,26 +50,38 @@ struct AnswerHead {
 
     private mutating func readField(_ line: Slice<UnsafeRawBufferPointer>) {
         if line.elementsEqual("\r\n".utf8) || line.elementsEqual("\n".utf8) { isComplete = true }
-        if let value = Self.value(of: "retry-after:", line) { retryAfter = value }
-        guard !isComplete else { return }
-        if let value = Self.value(of: "content-type:", line)?.lowercased() {
-            let type = value.prefix { $0 != ";" && $0 != "," && $0 != " " && $0 != "\t" }
-            isHTML = isHTML || type == "text/html" || type == "application/xhtml+xml"
-        }
-        readFraming(line)
-        if let value = Self.value(of: "content-encoding:", line)?.lowercased() {
-            isCoded = isCoded || !(value.isEmpty || value == "identity")
-        }
+        guard let first = line.first, !Self.isBlank(first) else { return readContinuation(line) }
+        let name = line.prefix { $0 != UInt8(ascii: ":") }
+        let trimmed = name.reversed().drop(while: Self.isBlank)
+        field = Field(rawValue: String(decoding: trimmed.reversed(), as: UTF8.self).lowercased())
+        guard let field else { return }
+        if isFraming(field), trimmed.count < name.count { hasBadLength = true }
+        read(Self.text(line.dropFirst(name.count + 1)), of: field)
     }
 
-    private mutating func readFraming(_ line: Slice<UnsafeRawBufferPointer>) {
-        if endsInNextLine, let first = line.first, Self.isBlank(first) { hasBadLength = true }
-        if let value = Self.value(of: "content-length:", line) { readLength(value) }
-        let name = line.prefix { $0 != UInt8(ascii: ":") }
-        endsInNextLine = ["content-length" as StaticString, "transfer-encoding"].contains {
-            Self.value(of: $0, name)?.isEmpty ?? false
+    /// The line before this one goes on in it (RFC 9112 section 5.2).
+    private mutating func readContinuation(_ line: Slice<UnsafeRawBufferPointer>) {
+        guard !isComplete, let field else { return }
+        if isFraming(field) { hasBadLength = true }
+        read(Self.text(line), of: field)
+    }
+
+    private func isFraming(_ field: Field) -> Bool {
+        !isComplete && (field == .contentLength || field == .transferEncoding)
+    }
+
+    private mutating func read(_ value: String, of field: Field) {
+        if field == .retryAfter { retryAfter = value }
+        // Trailers say nothing of the body.
+        guard !isComplete else { return }
+        switch field {
+        case .contentType:
+            let type = value.lowercased().prefix { $0 != ";" && $0 != "," && $0 != " " && $0 != "\t" }
+            isHTML = isHTML || type == "text/html" || type == "application/xhtml+xml"
+        case .contentEncoding: isCoded = isCoded || !(value.isEmpty || value.lowercased() == "identity")
+        case .contentLength: readLength(value)
+        case .transferEncoding, .retryAfter: break
         }
-        if endsInNextLine, let last = name.last, Self.isBlank(last) { hasBadLength = true }
     }
 
     /// RFC 9110 section 8.6: a list of equal numbers is one number. libcurl takes too large a number for none, and then the
@@ -77,17 +97,9 @@ struct AnswerHead {
         }
     }
 
-    private static func value(of name: StaticString, _ line: Slice<UnsafeRawBufferPointer>) -> String? {
-        let wanted = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
-        let start = line.prefix(wanted.count)
-        guard start.elementsEqual(wanted, by: { lowercased($0) == $1 }) else { return nil }
-        // RFC 9110 section 5.5: spaces and tabs around a value do not belong to it.
-        let value = line.dropFirst(wanted.count).drop(while: isBlank)
-        return String(decoding: value.reversed().drop(while: isBlank).reversed(), as: UTF8.self)
-    }
-
-    private static func lowercased(_ byte: UInt8) -> UInt8 {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte + 32 : byte
+    /// RFC 9110 section 5.5: spaces and tabs around a value do not belong to it.
+    private static func text(_ value: Slice<UnsafeRawBufferPointer>) -> String {
+        String(decoding: value.drop(while: isBlank).reversed().drop(while: isBlank).reversed(), as: UTF8.self)
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool {

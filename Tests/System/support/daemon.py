@@ -170,9 +170,9 @@ class Beekond:
     def status(self) -> dict:
         return self.call("GetStatus")["status"]
 
-    def sync(self) -> dict:
+    def sync(self, seconds: float = 60) -> dict:
         """One attempt, and its outcome. It has its own connection, so that other calls go on meanwhile."""
-        with self.connect(timeout=60) as client:
+        with self.connect(timeout=seconds) as client:
             return client.call("Sync", wait=True)
 
     def first_outcome(self) -> str:

@@ -27,6 +27,8 @@ LONG = bool(os.environ.get("BEEKOND_LONG"))
 # Milliseconds from the first answer to the second; −1: both in one piece.
 DELAYS = (-1, 0, 0.5, 2, 10, 50, 200)
 ROWS = 16
+# Seconds that a drain may take.
+WAIT = 1800 if LONG else 120
 FORMATS: dict = {
     "beekon": {"batch_size": 2},
     "overland": {"format": "overland", "batch_size": 2},
@@ -56,9 +58,10 @@ class StrayTest(SystemTest):
         return fake, daemon
 
     def drain(self, daemon):
-        daemon.sync_until(lambda result: result["pending"] == 0, "everything has been sent", 120)
+        daemon.sync_until(lambda result: result["pending"] == 0, "everything has been sent", WAIT)
 
     def check_all_arrived(self, server, daemon, rows: int):
+        daemon.sync(WAIT)
         self.drain(daemon)
         self.assertEqual(len(set(server.stored)), rows, "rows that the server has")
 
@@ -246,8 +249,8 @@ class FarTests(StrayTest):
         fake.drive(count - 1)
         daemon.wait_stored(count)
         for name in ("main", *(f"d{number}" for number in range(1, lanes))):
-            daemon.connect(timeout=600).send("Sync", {"wait": True, "destination": name})
-        wait_for(lambda: len(server.stored) >= lanes * count, lambda: f"all; {len(server.stored)} so far", 600)
+            daemon.connect(timeout=5 * WAIT).send("Sync", {"wait": True, "destination": name})
+        wait_for(lambda: len(server.stored) >= lanes * count, lambda: f"all; {len(server.stored)} so far", 5 * WAIT)
         daemon.wait_status(lambda status: all(one["sync"]["pending"] == 0 for one in status["destinations"]), "nothing pending")
         self.assertEqual([one["sync"].get("unmatched_answers", 0) for one in daemon.status()["destinations"]], [0] * lanes)
 
@@ -261,7 +264,7 @@ class GoodTests(StrayTest):
                 server = self.server()
                 server.honest = True
                 _, daemon = self.daemon_with(rows, url=server.url, **FORMATS["osmand"])
-                daemon.sync()
+                daemon.sync(WAIT)
                 self.check_all_arrived(server, daemon, rows)
                 self.assertEqual(len(server.requests), rows, "each row once")
                 self.assertLessEqual(server.connections, 2, "one for each attempt")

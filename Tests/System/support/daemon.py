@@ -218,11 +218,11 @@ class Beekond:
     def wait_health(self, word: str, seconds: float = PATIENCE) -> dict:
         return self.wait_status(lambda status: status["source"]["health"] == word, f"health {word}", seconds)
 
-    def wait_stored(self, count: int) -> dict:
+    def wait_stored(self, count: int, seconds: float = PATIENCE) -> dict:
         """Until this many fixes have been admitted and stored since the daemon started."""
         return self.wait_status(
             lambda status: status["gate"]["admitted"] >= count and not status["store"]["waiting_in_memory"],
-            f"{count} fixes stored")
+            f"{count} fixes stored", seconds)
 
     def kill(self):
         if self._child:

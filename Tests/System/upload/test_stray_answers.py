@@ -54,7 +54,7 @@ class StrayTest(SystemTest):
         daemon.call("Start")
         fake.settle()
         fake.drive(rows - 1)
-        daemon.wait_stored(rows)
+        daemon.wait_stored(rows, WAIT)
         return fake, daemon
 
     def drain(self, daemon):

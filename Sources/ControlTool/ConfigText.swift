@@ -72,7 +72,9 @@ package enum ConfigText {
         guard width >= 60 else {
             let all = withOrigin ? lines(settings) : settings.map(assignment)
             return all.flatMap { line in
-                Text.wrap(line, width: width - 2).enumerated().map { ($0.offset == 0 ? "" : "  ") + $0.element }
+                Text.wrap(line, width: width - 2).enumerated().map {
+                    ($0.offset == 0 ? "" : "  ") + $0.element
+                }
             }
         }
         let keys = ["KEY"] + settings.map { Text.cut(Text.safe($0.key), to: 48) }

@@ -111,14 +111,17 @@ package struct StatusScreen {
 
     private func gate() -> [String] {
         let gate = status.gate
-        var parts = ["\(Quantity.count(status.source.fixes)) fixes: \(Quantity.count(gate.admitted)) admitted"]
+        var parts = [
+            "\(Quantity.count(status.source.fixes)) fixes: \(Quantity.count(gate.admitted)) admitted"
+        ]
         for (count, why) in [(gate.tooSoon, "too soon"), (gate.tooNear, "too near"), (gate.paused, "paused")]
         {
             parts.append("\(Quantity.count(count)) \(why)")
         }
         // What never came to the gate; without it the sum would not be right.
         let others = [
-            (gate.unsettled, "unsettled"), (gate.notTracked, "not tracked"), (status.source.repeated, "repeated"),
+            (gate.unsettled, "unsettled"), (gate.notTracked, "not tracked"),
+            (status.source.repeated, "repeated"),
             (status.source.refusedTimes, "of a wrong time"),
         ]
         for case (let count?, let why) in others where count > 0 {

@@ -44,6 +44,24 @@ package enum SyncOutcome {
         }
     }
 
+    /// What becomes of what was put into the queue: an attempt has begun, unless there is nobody to send it to, or only a person
+    /// begins one.
+    ///
+    /// - Parameters:
+    ///   - state: of the upload; nil: not known.
+    ///   - settings: those in force.
+    package static func begun(
+        _ state: Wire.SyncState?, of destination: String?, settings: [Wire.Setting]
+    ) -> String {
+        let names = DestinationNames(destination)
+        if state == .disabled {
+            return "they stay here, because no upload is configured (\(names.table).url)"
+        }
+        let mode = settings.first { $0.key == names.table + ".mode" }?.value.stringValue
+        return mode == "manual"
+            ? "\(names.sync) sends them (\(names.table).mode is manual)" : "the upload has begun"
+    }
+
     private static func pending(_ result: Wire.Sync.Result) -> String {
         result.pending == 0 ? "nothing pending" : "\(Quantity.count(result.pending)) pending"
     }

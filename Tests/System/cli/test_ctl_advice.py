@@ -136,13 +136,24 @@ class QueueTests(CtlTest):
     def test_it_has_begun_indeed(self):
         backend = self.backend()
         backend.refuse(lambda request: True)
-        fake, daemon = self.tracking(sync={"url": backend.url, "mode": "manual"}, store={"keep_uploaded": True})
+        fake = self.fake()
+        # Not that of `tracking`, for which nothing is sent twice.
+        daemon = self.daemon(fake.port, sync={"url": backend.url}, store={"keep_uploaded": True}).start()
+        daemon.call("Start")
+        fake.settle()
+        daemon.wait_stored(1)
         daemon.sync()
         backend.refuse(lambda request: False)
         self.assertIn("the upload has begun", self.run_ctl(daemon, "rejected", "retry").stdout)
         wait_for(lambda: daemon.status()["sync"]["uploaded"] == 1, "the upload")
         self.assertIn("the upload has begun", self.run_ctl(daemon, "resend", "--from", "2020-01-01").stdout)
         wait_for(lambda: daemon.status()["sync"]["uploaded"] == 2, "the upload")
+        # Where only a person uploads, it has not.
+        daemon.call("Configure", settings={"sync.mode": "manual"})
+        said = self.run_ctl(daemon, "resend", "--from", "2020-01-01").stdout
+        self.assertNotIn("has begun", said)
+        self.assertIn("beekonctl sync sends them", said)
+        self.assertEqual(daemon.status()["sync"]["pending"], 1)
 
 
 class AnotherServerTests(CtlTest):

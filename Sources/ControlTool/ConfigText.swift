@@ -4,7 +4,7 @@ package import ControlProtocol
 package enum ConfigText {
     /// Width of a table in columns.
     package static let width = 80
-    /// Maximum width of a value when its origin is formatted as well.
+    /// Width that a value has at least when its origin is formatted as well.
     private static let valueWidth = 20
 
     /// Parses `key=value` by the type that the key has now. An unknown key is taken for text: the daemon knows
@@ -77,7 +77,7 @@ package enum ConfigText {
                 }
             }
         }
-        let keys = ["KEY"] + settings.map { Text.cut(Text.safe($0.key), to: 48) }
+        let keys = ["KEY"] + settings.map { Text.cut(Text.safe($0.key), to: max(48, width / 2)) }
         let values = ["VALUE"] + settings.map { Text.safe(formatted($0.value)) }
         let keyWidth = keys.map { Text.columns($0) }.max() ?? 0
         let heads = keys.map { Text.left($0, keyWidth) + " " }
@@ -86,11 +86,10 @@ package enum ConfigText {
             return zip(heads, values).map { head, value in head + Text.cut(value, to: room) }
         }
         let folder = commonFolder(settings.map(\.origin))
-        let valueWidth = min(values.map { Text.columns($0) }.max() ?? 0, Self.valueWidth)
-        let room = width - keyWidth - valueWidth - 2
-        let origins =
-            ["ORIGIN"]
-            + settings.map { Text.cutFront(relative(folder, $0.origin) + overriding($0), to: room) }
+        let whole = ["ORIGIN"] + settings.map { relative(folder, $0.origin) + overriding($0) }
+        let left = width - keyWidth - 2 - (whole.map { Text.columns($0) }.max() ?? 0)
+        let valueWidth = min(values.map { Text.columns($0) }.max() ?? 0, max(left, Self.valueWidth))
+        let origins = whole.map { Text.cutFront($0, to: width - keyWidth - valueWidth - 2) }
         var lines: [String] = []
         for (index, head) in heads.enumerated() {
             let value = Text.left(Text.cut(values[index], to: valueWidth), valueWidth)

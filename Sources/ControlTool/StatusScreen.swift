@@ -10,6 +10,8 @@ package struct StatusScreen {
 
     /// Columns that are used at most: longer lines are harder to read, not easier.
     private static let widest = 80
+    /// Columns, in however many lines, of what is said of a destination besides the first.
+    private static let longest = 200
     /// Columns of the names of rows.
     private static let labels = 10
 
@@ -185,7 +187,7 @@ package struct StatusScreen {
 
     private func others() -> [String] {
         status.destinations.filter { $0.name != DestinationNames.main }.map {
-            DestinationText.summary($0, clock: clock, palette: palette, width: max(room, 60))
+            DestinationText.summary($0, clock: clock, palette: palette, width: Self.longest)
         }
     }
 

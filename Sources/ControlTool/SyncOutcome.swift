@@ -37,8 +37,7 @@ package enum SyncOutcome {
                 + "[\(names.table).auth]"
         case "rejected": rejected(result, names, said, left)
         case "permanent":
-            "\(names.server) answered \(code ?? Text.safe(result.error ?? "with a refusal"))\(place(url)), which will not "
-                + "change by itself; \(left): beekonctl status says what to do"
+            "\(names.server) answered \(permanent(result, place(url))); \(left): beekonctl status says what to do"
         case "disabled": "no upload is configured: set sync.url in /etc/beekond/beekond.toml"
         default: "\(Text.safe(result.outcome)) (\(left))"
         }
@@ -64,6 +63,14 @@ package enum SyncOutcome {
 
     private static func pending(_ result: Wire.Sync.Result) -> String {
         result.pending == 0 ? "nothing pending" : "\(Quantity.count(result.pending)) pending"
+    }
+
+    /// The reason comes last: it may end in anything.
+    private static func permanent(_ result: Wire.Sync.Result, _ place: String) -> String {
+        let number = result.httpStatus.map { "\($0)" } ?? Text.safe(result.error ?? "with a refusal")
+        let reason = result.httpStatus == nil ? nil : result.reason
+        return number + place + ", which will not change by itself"
+            + (reason.map { ": " + Text.cut(Text.safe($0), to: 400) } ?? "")
     }
 
     private static func place(_ url: String?) -> String {

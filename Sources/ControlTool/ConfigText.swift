@@ -4,6 +4,10 @@ package import ControlProtocol
 package enum ConfigText {
     /// Width of a table in columns.
     package static let width = 80
+    /// Width where nothing is to be cut: files and pipes.
+    package static let unlimited = 10_000
+    /// Width of the column of values there, which longer ones exceed.
+    private static let pipedWidth = 40
     /// Width that a value has at least when its origin is formatted as well.
     private static let valueWidth = 20
 
@@ -90,9 +94,11 @@ package enum ConfigText {
         let left = width - keyWidth - 2 - (whole.map { Text.columns($0) }.max() ?? 0)
         let valueWidth = min(values.map { Text.columns($0) }.max() ?? 0, max(left, Self.valueWidth))
         let origins = whole.map { Text.cutFront($0, to: width - keyWidth - valueWidth - 2) }
+        // One long value is no reason to move all origins out of sight.
+        let padding = width == unlimited ? min(valueWidth, Self.pipedWidth) : valueWidth
         var lines: [String] = []
         for (index, head) in heads.enumerated() {
-            let value = Text.left(Text.cut(values[index], to: valueWidth), valueWidth)
+            let value = Text.left(Text.cut(values[index], to: valueWidth), padding)
             lines.append("\(head)\(value) \(origins[index])")
         }
         if !folder.isEmpty { lines += ["", "Files are in \(Text.cut(Text.safe(folder), to: width - 13))"] }

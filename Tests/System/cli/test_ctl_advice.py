@@ -310,6 +310,15 @@ class SumTests(CtlTest):
             self.assertIn(word, screen)
 
 
+class SettingsTests(CtlTest):
+    def test_what_is_piped_is_whole(self):
+        """Whoever looks for a url with grep finds all of it."""
+        url = "https://api.example.com/" + "v1/" * 60
+        daemon = self.fake_daemon(GetConfig={"settings": [{"key": "sync.url", "value": url, "origin": "/etc/beekond/beekond.toml:2"}]})
+        for words in (["config", "show"], ["config", "show", "--origin"]):
+            self.assertIn(url, self.run_ctl(daemon, *words).stdout)
+
+
 class DoctorUnitsTests(CtlTest):
     def test_the_doctor_has_the_units_of_the_others(self):
         now = int(time.time() * 1000)

@@ -35,7 +35,9 @@ package struct ClientFailure: Error, Equatable, Sendable {
     }
 
     /// Explains a failed connect(2) to the user.
-    static func connecting(to path: String, code: Int32) -> ClientFailure {
+    ///
+    /// - Parameter isRoot: whether it is root who may not: a group would not help.
+    static func connecting(to path: String, code: Int32, isRoot: Bool = geteuid() == 0) -> ClientFailure {
         switch code {
         case ENOENT, ENOTDIR:
             ClientFailure(
@@ -48,8 +50,11 @@ package struct ClientFailure: Error, Equatable, Sendable {
         case EACCES, EPERM:
             ClientFailure(
                 kind: .permissionDenied,
-                message: "permission denied on \(path): add yourself to group beekon "
-                    + "(sudo usermod -aG beekon \"$USER\") and log in again")
+                message: "permission denied on \(path)"
+                    + (isRoot
+                        ? ", even for root: a container or AppArmor takes root's rights"
+                        : ": add yourself to group beekon (sudo usermod -aG beekon \"$USER\") and log in again")
+            )
         case EAGAIN:
             ClientFailure(
                 kind: .timedOut,

@@ -7,7 +7,9 @@ package enum CommandText {
         let isNarrow = columns.map { $0 < 60 } ?? false
         let table = Table(
             [
-                .init(title: isNarrow ? "TIME" : "TIME (\(clock.zone.name))", width: isNarrow ? 11 : 19, worth: 5),
+                .init(
+                    title: isNarrow ? "TIME" : "TIME (\(clock.zone.name))", width: isNarrow ? 11 : 19,
+                    worth: 5),
                 .init(title: "ORIGIN", width: 8, worth: 1), .init(title: "COMMAND", width: 16, worth: 9),
                 .init(title: "STATE", width: 7, worth: 9), .init(title: "ID", width: 12, worth: 2),
                 .init(title: "RESULT", width: 10, worth: 3),

@@ -4,7 +4,11 @@ package import ControlProtocol
 package enum ConfigText {
     /// Width of a table in columns.
     package static let width = 80
-    /// Maximum width of a value when its origin is formatted as well.
+    /// Width where nothing is to be cut: files and pipes.
+    package static let unlimited = 10_000
+    /// Width of the column of values there, which longer ones exceed.
+    private static let pipedWidth = 40
+    /// Width that a value has at least when its origin is formatted as well.
     private static let valueWidth = 20
 
     /// Parses `key=value` by the type that the key has now. An unknown key is taken for text: the daemon knows
@@ -72,10 +76,12 @@ package enum ConfigText {
         guard width >= 60 else {
             let all = withOrigin ? lines(settings) : settings.map(assignment)
             return all.flatMap { line in
-                Text.wrap(line, width: width - 2).enumerated().map { ($0.offset == 0 ? "" : "  ") + $0.element }
+                Text.wrap(line, width: width - 2).enumerated().map {
+                    ($0.offset == 0 ? "" : "  ") + $0.element
+                }
             }
         }
-        let keys = ["KEY"] + settings.map { Text.cut(Text.safe($0.key), to: 48) }
+        let keys = ["KEY"] + settings.map { Text.cut(Text.safe($0.key), to: max(48, width / 2)) }
         let values = ["VALUE"] + settings.map { Text.safe(formatted($0.value)) }
         let keyWidth = keys.map { Text.columns($0) }.max() ?? 0
         let heads = keys.map { Text.left($0, keyWidth) + " " }
@@ -84,14 +90,15 @@ package enum ConfigText {
             return zip(heads, values).map { head, value in head + Text.cut(value, to: room) }
         }
         let folder = commonFolder(settings.map(\.origin))
-        let valueWidth = min(values.map { Text.columns($0) }.max() ?? 0, Self.valueWidth)
-        let room = width - keyWidth - valueWidth - 2
-        let origins =
-            ["ORIGIN"]
-            + settings.map { Text.cutFront(relative(folder, $0.origin) + overriding($0), to: room) }
+        let whole = ["ORIGIN"] + settings.map { relative(folder, $0.origin) + overriding($0) }
+        let left = width - keyWidth - 2 - (whole.map { Text.columns($0) }.max() ?? 0)
+        let valueWidth = min(values.map { Text.columns($0) }.max() ?? 0, max(left, Self.valueWidth))
+        let origins = whole.map { Text.cutFront($0, to: width - keyWidth - valueWidth - 2) }
+        // One long value is no reason to move all origins out of sight.
+        let padding = width == unlimited ? min(valueWidth, Self.pipedWidth) : valueWidth
         var lines: [String] = []
         for (index, head) in heads.enumerated() {
-            let value = Text.left(Text.cut(values[index], to: valueWidth), valueWidth)
+            let value = Text.left(Text.cut(values[index], to: valueWidth), padding)
             lines.append("\(head)\(value) \(origins[index])")
         }
         if !folder.isEmpty { lines += ["", "Files are in \(Text.cut(Text.safe(folder), to: width - 13))"] }

@@ -64,6 +64,7 @@ package struct EventWriter {
     private var isNarrow: Bool { columns.map { $0 < 60 } ?? false }
 
     private func row(_ time: String, _ kind: String, _ type: String, _ rest: String) -> String {
-        [Text.fitted(time, isNarrow ? 12 : 20), Text.fitted(kind, 8), Text.fitted(type, 7), rest].joined(separator: " ")
+        [Text.fitted(time, isNarrow ? 12 : 20), Text.fitted(kind, 8), Text.fitted(type, 7), rest].joined(
+            separator: " ")
     }
 }

@@ -40,7 +40,8 @@ package struct HealthCheck: Encodable, Sendable {
 
     /// The word, then the problems, a line each.
     package var lines: [String] {
-        let word = result == .ok ? "all is well" : result.rawValue.split(separator: "_").joined(separator: " ")
+        let word =
+            result == .ok ? "all is well" : result.rawValue.split(separator: "_").joined(separator: " ")
         return [word] + problems
     }
 

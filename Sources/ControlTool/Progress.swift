@@ -24,7 +24,8 @@ package struct Progress: ~Copyable {
     package func show(_ text: String) {
         guard isShown else { return }
         // A line that wraps could not be erased.
-        let bytes = Array("\r\(Text.cut(text, to: 79))\u{1B}[K".utf8)
+        let width = min(max(Terminal.size(of: STDERR_FILENO).columns, 20), 80) - 1
+        let bytes = Array("\r\(Text.cut(text, to: width))\u{1B}[K".utf8)
         _ = write(STDERR_FILENO, bytes, bytes.count)
     }
 }

@@ -38,7 +38,8 @@ package struct RejectedWriter {
             leftOut += page.count { $0.location == nil }
             return (isFirst ? [header] : []) + page.compactMap(Self.csv)
         case .table:
-            return (isFirst && !page.isEmpty ? [Text.cut(layout.header, to: columns)] : []) + page.flatMap { reason($0) + [table($0)] }
+            return (isFirst && !page.isEmpty ? [Text.cut(layout.header, to: columns)] : [])
+                + page.flatMap { reason($0) + [table($0)] }
         }
     }
 

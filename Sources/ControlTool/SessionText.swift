@@ -12,7 +12,8 @@ package enum SessionText {
             [
                 .init(title: "SESSION", width: 36, worth: 1),
                 .init(title: "STARTED (\(clock.zone.name))", width: 16, worth: 9),
-                .init(title: "ENDED", width: 11, worth: 9), .init(title: "ROWS", width: 6, isRight: true, worth: 2),
+                .init(title: "ENDED", width: 11, worth: 9),
+                .init(title: "ROWS", width: 6, isRight: true, worth: 2),
                 .init(title: units.long.name, width: 7, isRight: true, worth: 3),
             ], width: width)
         return [table.header]

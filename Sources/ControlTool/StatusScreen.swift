@@ -10,6 +10,8 @@ package struct StatusScreen {
 
     /// Columns that are used at most: longer lines are harder to read, not easier.
     private static let widest = 80
+    /// Columns, in however many lines, of what is said of a destination besides the first.
+    private static let longest = 200
     /// Columns of the names of rows.
     private static let labels = 10
 
@@ -111,14 +113,17 @@ package struct StatusScreen {
 
     private func gate() -> [String] {
         let gate = status.gate
-        var parts = ["\(Quantity.count(status.source.fixes)) fixes: \(Quantity.count(gate.admitted)) admitted"]
+        var parts = [
+            "\(Quantity.count(status.source.fixes)) fixes: \(Quantity.count(gate.admitted)) admitted"
+        ]
         for (count, why) in [(gate.tooSoon, "too soon"), (gate.tooNear, "too near"), (gate.paused, "paused")]
         {
             parts.append("\(Quantity.count(count)) \(why)")
         }
         // What never came to the gate; without it the sum would not be right.
         let others = [
-            (gate.unsettled, "unsettled"), (gate.notTracked, "not tracked"), (status.source.repeated, "repeated"),
+            (gate.unsettled, "unsettled"), (gate.notTracked, "not tracked"),
+            (status.source.repeated, "repeated"),
             (status.source.refusedTimes, "of a wrong time"),
         ]
         for case (let count?, let why) in others where count > 0 {
@@ -182,7 +187,7 @@ package struct StatusScreen {
 
     private func others() -> [String] {
         status.destinations.filter { $0.name != DestinationNames.main }.map {
-            DestinationText.summary($0, clock: clock, palette: palette, width: max(room, 60))
+            DestinationText.summary($0, clock: clock, palette: palette, width: Self.longest)
         }
     }
 

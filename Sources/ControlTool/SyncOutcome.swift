@@ -35,15 +35,40 @@ package enum SyncOutcome {
         case "auth": refused(result, names, said, left)
         case "rejected": rejected(result, names, said, left)
         case "permanent":
-            "\(names.server) answered \(code ?? Text.safe(result.error ?? "with a refusal"))\(place(url)), which will not "
-                + "change by itself; \(left): beekonctl status says what to do"
+            "\(names.server) answered \(permanent(result, place(url))); \(left): beekonctl status says what to do"
         case "disabled": "no upload is configured: set sync.url in /etc/beekond/beekond.toml"
         default: "\(Text.safe(result.outcome)) (\(left))"
         }
     }
 
+    /// What becomes of what was put into the queue: an attempt has begun, unless there is nobody to send it to, or only a person
+    /// begins one.
+    ///
+    /// - Parameters:
+    ///   - state: of the upload; nil: not known.
+    ///   - settings: those in force.
+    package static func begun(
+        _ state: Wire.SyncState?, of destination: String?, settings: [Wire.Setting]
+    ) -> String {
+        let names = DestinationNames(destination)
+        if state == .disabled {
+            return "they stay here, because no upload is configured (\(names.table).url)"
+        }
+        let mode = settings.first { $0.key == names.table + ".mode" }?.value.stringValue
+        return mode == "manual"
+            ? "\(names.sync) sends them (\(names.table).mode is manual)" : "the upload has begun"
+    }
+
     private static func pending(_ result: Wire.Sync.Result) -> String {
         result.pending == 0 ? "nothing pending" : "\(Quantity.count(result.pending)) pending"
+    }
+
+    /// The reason comes last: it may end in anything.
+    private static func permanent(_ result: Wire.Sync.Result, _ place: String) -> String {
+        let number = result.httpStatus.map { "\($0)" } ?? Text.safe(result.error ?? "with a refusal")
+        let reason = result.httpStatus == nil ? nil : result.reason
+        return number + place + ", which will not change by itself"
+            + (reason.map { ": " + Text.cut(Text.safe($0), to: 400) } ?? "")
     }
 
     private static func place(_ url: String?) -> String {

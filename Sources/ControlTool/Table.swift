@@ -20,7 +20,10 @@ struct Table {
         func needs() -> Int { left.reduce(left.count - 1) { $0 + columns[$1].width } }
         let most = columns.map(\.worth).max() ?? 0
         while let width, needs() > width {
-            guard let least = left.filter({ columns[$0].worth < most }).min(by: { columns[$0].worth < columns[$1].worth })
+            guard
+                let least = left.filter({ columns[$0].worth < most }).min(by: {
+                    columns[$0].worth < columns[$1].worth
+                })
             else { break }
             left.removeAll { $0 == least }
         }

@@ -16,6 +16,8 @@ package struct TrackPlot {
     private static let degree = TrackSummary.earthRadius * Double.pi / 180
     /// Smallest extent in metres: a vehicle that stood still is not magnified further.
     private static let leastExtent = 20.0
+    /// Rows of a drawing that still shows something.
+    private static let leastRows = 4
 
     package init() {}
 
@@ -45,19 +47,32 @@ package struct TrackPlot {
     ) -> [String] {
         guard !points.isEmpty else { return [] }
         let columns = min(max(columns, 20), 500)
-        let title = Text.wrapStyled(title(summary, clock: clock, palette: palette, units), width: columns)
-        let legend = Text.wrapStyled(legend(summary, clock: clock, palette: palette), width: columns)
-        // The line with the extent has about 80 columns, the bar one; the shell's prompt wants one, too.
-        let others = title.count + legend.count + (columns < 80 ? 2 : 1) + 2
-        var canvas = Braille(columns: columns, rows: min(max(rows - others, 4), 200))
-        let view = View(points.map { ($0.latitude, $0.longitude) }, canvas, least: Self.leastExtent)
+        let places = points.map { ($0.latitude, $0.longitude) }
+        let heading = { (palette: Palette) in title(summary, clock: clock, palette: palette, units) }
+        let below = { (palette: Palette) in legend(summary, clock: clock, palette: palette) }
+        var around = [
+            Text.wrapStyled(heading(palette), width: columns), Self.joined(below(palette), width: columns),
+        ]
+        // What it says does not depend on how many rows it is drawn in.
+        let whole = View(places, Braille(columns: columns, rows: Self.leastRows), least: Self.leastExtent)
+        var extent = Text.wrap(whole.extent(units), width: columns)
+        // The scale has a row, and the shell's prompt wants one, too.
+        func left() -> Int { rows - around.joined().count - extent.count - 2 }
+        if left() < Self.leastRows { extent = [] }
+        // A colour must not lose its end.
+        if left() < Self.leastRows {
+            let plain = Palette(enabled: false)
+            around = [heading(plain), below(plain).joined(separator: " ")].map { [Text.cut($0, to: columns)] }
+        }
+        var canvas = Braille(columns: columns, rows: min(max(left(), Self.leastRows), 200))
+        let view = View(places, canvas, least: Self.leastExtent)
         draw(on: &canvas, view)
         mark(summary.stops, on: &canvas, view)
         let body = canvas.lines { letter in
             letter == "P" ? palette.warning("P") : palette.strong(String(letter))
         }
-        let extent = Text.wrap(view.extent(units), width: columns).map(palette.faint)
-        return title + body + [view.scaleBar(columns: columns, units)] + extent + legend
+        return around[0] + body + [view.scaleBar(columns: columns, units)] + extent.map(palette.faint)
+            + around[1]
     }
 
     private func draw(on canvas: inout Braille, _ view: View) {
@@ -94,7 +109,7 @@ package struct TrackPlot {
         return text
     }
 
-    private func legend(_ summary: TrackSummary, clock: Clock, palette: Palette) -> String {
+    private func legend(_ summary: TrackSummary, clock: Clock, palette: Palette) -> [String] {
         var parts: [String] = []
         if let start = summary.start { parts.append("\(palette.strong("A")) \(clock.local(start))") }
         if let end = summary.end { parts.append("\(palette.strong("B")) \(clock.local(end))") }
@@ -102,7 +117,18 @@ package struct TrackPlot {
             let count = summary.stops.count
             parts.append("\(palette.warning("P")) \(count == 1 ? "1 stop" : "\(count) stops")")
         }
-        return parts.joined(separator: "   ")
+        return parts
+    }
+
+    /// As many in a line as have room.
+    private static func joined(_ parts: [String], width: Int) -> [String] {
+        parts.reduce(into: []) { lines, part in
+            if let last = lines.last, Text.styledColumns(last) + 3 + Text.styledColumns(part) <= width {
+                lines[lines.count - 1] = last + "   " + part
+            } else {
+                lines += Text.wrapStyled(part, width: width)
+            }
+        }
     }
 }
 
@@ -155,7 +181,8 @@ extension TrackPlot {
             }
             let cells = max(Int((length * unit.meters / (metersPerDot * 2)).rounded()), 2)
             let text = (length < 1 ? Quantity.exact(length) : Quantity.fixed(length, 0)) + " " + unit.name
-            return "├" + String(repeating: "─", count: cells - 2) + "┤ \(text), north is up"
+            let bar = "├" + String(repeating: "─", count: cells - 2) + "┤ \(text)"
+            return bar + (Text.columns(bar) + 13 <= columns ? ", north is up" : "")
         }
 
         func extent(_ units: Units) -> String {

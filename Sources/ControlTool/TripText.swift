@@ -15,8 +15,8 @@ package enum TripText {
                 .init(title: "ENDED", width: 11, worth: 3),
                 .init(title: units.long.name, width: 8, isRight: true, worth: 9),
                 .init(title: "TOP \(units.speedName)", width: 8, isRight: true, worth: 2),
-                .init(title: "TIME", width: 12, isRight: true, worth: 4),
-                .init(title: "STANDING", width: 12, isRight: true, worth: 1),
+                .init(title: "TIME", width: 11, isRight: true, worth: 4),
+                .init(title: "STANDING", width: 11, isRight: true, worth: 1),
             ], width: width)
         func length(_ meters: Double) -> String { Quantity.fitting(units.long.count(meters), 1, 8) }
         var lines = [table.header]

@@ -10,8 +10,12 @@ package enum Units: String, CaseIterable, Sendable {
 
     /// As the daemon's setting says; metric where it has none, or one of another version.
     package init(_ settings: [Wire.Setting]) {
-        let value = settings.first { $0.key == Self.key }?.value.stringValue
-        self = value.flatMap(Units.init(rawValue:)) ?? .metric
+        self.init(setting: settings.first { $0.key == Self.key }?.value)
+    }
+
+    /// - Parameter value: of the setting; nil: not known.
+    package init(setting value: JSONValue?) {
+        self = value?.stringValue.flatMap(Units.init(rawValue:)) ?? .metric
     }
 
     /// A unit: its name, and how many metres it has.
@@ -66,7 +70,7 @@ package enum Units: String, CaseIterable, Sendable {
     }
 
     /// `±5 m`, `±12 km`.
-    func accuracy(_ meters: Double) -> String {
+    package func accuracy(_ meters: Double) -> String {
         meters < 10_000
             ? "±\(Quantity.fixed(short.count(meters), 0)) \(short.name)"
             : "±\(Quantity.fitting(long.count(meters), 0, 6)) \(long.name)"

@@ -22,7 +22,8 @@ extension Rules {
         if key.needsAdmin || key.isFileOnly || key.isPath || key.isSecret {
             return "can be changed by administrators alone, and a server is none\(may)\(end)"
         }
-        guard key.owner == nil || serverRows.contains(key.row) else {
+        // How beekonctl shows things is for the people who use it.
+        guard !key.name.hasPrefix("display."), key.owner == nil || serverRows.contains(key.row) else {
             return "can never be changed by a server\(may)\(end)"
         }
         return nil

@@ -231,7 +231,7 @@ extension Checks {
     }
 
     /// What the server said.
-    private static func said(_ backend: BackendFacts) -> String { backend.reason.map { ": " + $0 } ?? "" }
+    private static func said(_ backend: BackendFacts) -> String { backend.reason.map { " (\($0))" } ?? "" }
 
     /// The server at the present url has accepted something, and refused nothing since.
     private static func acceptsRows(_ sync: Wire.SyncStatus) -> Bool {
@@ -268,6 +268,7 @@ extension Checks {
         switch facts.file {
         case .broken: ("the configuration has a mistake", "correct it first, see configuration above")
         case .elsewhere: ("the configuration is elsewhere", "name the file with --config")
+        case .unreadable where facts.user.isRoot: ("the configuration cannot be read, even by root", powers)
         case .good, .missing, .unreadable:
             ("no permission to read the configuration", "sudo beekonctl doctor sends an empty batch")
         }

@@ -37,6 +37,10 @@ extension Checks {
             "sudo usermod -aG beekon \(user.name), then log in again")
     }
 
+    /// What keeps root from reading a file.
+    static let powers =
+        "a container, AppArmor or a file system of another machine takes root's rights: check there"
+
     static func configuration(_ facts: Facts) -> Finding {
         let name = "configuration"
         if case .broken(let problems) = facts.file {
@@ -53,12 +57,16 @@ extension Checks {
         switch facts.file {
         case .good(let warnings):
             guard let first = warnings.first else { return .ok(name, "\(facts.configuration) is valid") }
-            return .failed(name, first, "change it in \(facts.configuration), then sudo systemctl reload beekond")
+            return .failed(
+                name, first, "change it in \(facts.configuration), then sudo systemctl reload beekond")
         case .missing: return .ok(name, "no \(facts.configuration): all settings have their defaults")
         case .elsewhere:
             return .skipped(name, "beekond uses a file elsewhere", "name the file with --config")
         case .unreadable, .broken:
-            return .skipped(name, "\(facts.configuration) may not be read by \(facts.user.name)")
+            guard facts.user.isRoot else {
+                return .skipped(name, "\(facts.configuration) may not be read by \(facts.user.name)")
+            }
+            return .skipped(name, "\(facts.configuration) cannot be read, even by root", powers)
         }
     }
 }

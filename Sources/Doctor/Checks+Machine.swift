@@ -21,6 +21,11 @@ extension Checks {
             return .failed(
                 "system clock", "\(service) is running but has not set it yet", "timedatectl timesync-status")
         }
+        guard facts.clock.isServiceKnown else {
+            return .failed(
+                "system clock", "not synchronised; what sets it cannot be seen in /proc",
+                "timedatectl and chronyc tracking tell, if they are there")
+        }
         return .failed(
             "system clock", "nothing sets it", chrony)
     }
@@ -31,6 +36,9 @@ extension Checks {
         if clock.hasRTC { return .ok(name, "battery-backed") }
         if clock.hasReferenceClock ?? false {
             return .ok(name, "no battery, but chrony has a reference clock")
+        }
+        guard clock.isServiceKnown else {
+            return .skipped(name, "no battery; what sets it cannot be seen in /proc")
         }
         guard let service = clock.service else {
             return .failed(

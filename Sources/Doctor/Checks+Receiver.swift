@@ -13,7 +13,8 @@ extension Checks {
         case .failed(let why):
             return .failed(
                 "gpsd", "no connection to \(place): \(why)",
-                "sudo apt install gpsd, sudo systemctl enable --now gpsd.socket; or correct gpsd.host and gpsd.port")
+                "sudo apt install gpsd, sudo systemctl enable --now gpsd.socket; or correct gpsd.host and gpsd.port"
+            )
         }
     }
 
@@ -63,7 +64,10 @@ extension Checks {
 
     static func modemManager(_ facts: Facts) -> Finding {
         let name = "ModemManager"
-        guard facts.hasModemManager else { return .ok(name, "does not run, so it cannot take the port") }
+        guard let isRunning = facts.hasModemManager else {
+            return .skipped(name, "whether it runs cannot be seen in /proc")
+        }
+        guard isRunning else { return .ok(name, "does not run, so it cannot take the port") }
         guard let device = facts.device, device.looksLikeModem else {
             return .ok(name, "runs, and the receiver is no port that it would take")
         }
@@ -98,7 +102,7 @@ extension Checks {
     private static func accuracy(_ facts: Facts) -> String {
         guard connectedSource(facts)?.health == .ok, let accuracy = facts.status?.lastLocation?.accuracy
         else { return "" }
-        return ", ±\(Quantity.fixed(accuracy, 0)) m at the last location"
+        return ", \(Units(setting: facts.settings[Units.key]).accuracy(accuracy)) at the last location"
     }
 
     static func satellites(_ facts: Facts) -> Finding {

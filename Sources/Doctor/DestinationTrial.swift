@@ -44,6 +44,10 @@ package struct DestinationTrial {
         let known = configuration ?? Examination.file(namedBy: settings.map(\.origin))
         let path = known ?? "/etc/beekond/beekond.toml"
         guard access(path, R_OK) == 0 || errno == ENOENT else {
+            let code = errno
+            guard Examination.isRefusal(code), !Host.user().isRoot else {
+                throw Failure(Examination.cannotRead(path, code), exitCode: 78)
+            }
             throw Failure(
                 "\(path) may not be read: try sudo beekonctl destination test \(name), or join group beekond",
                 exitCode: 77)

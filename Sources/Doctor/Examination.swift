@@ -62,11 +62,16 @@ package struct Examination {
         let path = configuration ?? Self.file(namedBy: origins) ?? "/etc/beekond/beekond.toml"
         facts.configuration = path
         guard access(path, R_OK) == 0 else {
-            let isMissing = errno == ENOENT
+            let code = errno
+            let isMissing = code == ENOENT
             // A relative path can only be resolved from the daemon's working directory.
             let isElsewhere =
                 isMissing && origins.contains { !["default", "runtime", "server"].contains($0) }
-            facts.file = isElsewhere ? .elsewhere : isMissing ? .missing : .unreadable
+            facts.file =
+                isElsewhere
+                ? .elsewhere
+                : isMissing
+                    ? .missing : Self.isRefusal(code) ? .unreadable : .broken([Self.cannotRead(path, code)])
             return isMissing && facts.status == nil ? Settings() : nil
         }
         do throws(ConfigurationError) {
@@ -79,6 +84,13 @@ package struct Examination {
             facts.file = .broken(error.problems.map(\.description))
             return nil
         }
+    }
+
+    /// Whether a right is missing, and not something else in the way.
+    static func isRefusal(_ code: Int32) -> Bool { [EACCES, EPERM].contains(code) }
+
+    static func cannotRead(_ path: String, _ code: Int32) -> String {
+        "\(path) cannot be read: \(String(cString: strerror(code)))"
     }
 
     /// The main file, as implied by origins: `/etc/beekond/beekond.toml:3` and

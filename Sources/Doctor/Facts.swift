@@ -32,6 +32,8 @@ package struct Facts: Sendable {
         package var hasRTC = false
         /// chronyd, systemd-timesyncd or ntpd, whichever is running.
         package var service: String?
+        /// Whether it could be seen which one runs.
+        package var isServiceKnown = true
         /// Whether chrony has a reference clock configured; nil when its configuration cannot be read.
         package var hasReferenceClock: Bool?
     }
@@ -62,7 +64,7 @@ package struct Facts: Sendable {
     package var gpsd = GPSDFacts()
     /// The receiver's device file; nil when gpsd does not use one.
     package var device: DeviceFile?
-    package var hasModemManager = false
+    package var hasModemManager: Bool?
     /// Whether the chip of `vehicle.gpio_chip` is there, for whoever runs the check; nil where none is configured.
     package var hasChip: Bool?
     package var clock = SystemClock()

@@ -55,25 +55,31 @@ package struct Report: Encodable, Sendable {
         let column = min(max(longest + 1, 16), max(width / 3, 16))
         var lines: [String] = []
         for finding in findings {
-            let sign =
-                switch finding.result {
-                case .ok: palette.good("✓")
-                case .failed: palette.bad("✗")
-                case .skipped: palette.faint("–")
-                }
-            let text = Text.wrap(Text.cut(finding.text, to: 300), width: width - column - 2)
-            for (index, part) in text.enumerated() {
-                let head =
-                    index == 0
-                    ? "\(sign) \(Text.left(Text.cut(finding.check, to: column - 1), column))"
-                    : Text.left("", column + 2)
-                lines.append(head + part)
-            }
+            lines += statement(of: finding, column: column, width: width, palette)
             for (index, part) in Text.wrap(finding.remedy ?? "", width: width - 4).enumerated() {
                 lines.append((index == 0 ? palette.strong("  → ") : "    ") + part)
             }
         }
         return lines + ["", summary(palette)]
+    }
+
+    /// What was found, beside its name; below that where a word, or the name, has no room there.
+    private func statement(of finding: Finding, column: Int, width: Int, _ palette: Palette) -> [String] {
+        let sign =
+            switch finding.result {
+            case .ok: palette.good("✓")
+            case .failed: palette.bad("✗")
+            case .skipped: palette.faint("–")
+            }
+        let text = Text.cut(finding.text, to: 300)
+        let room = width - column - 2
+        let longest = text.split(separator: " ").map(Text.columns).max() ?? 0
+        guard longest <= room || longest > width - 2, Text.columns(finding.check) < column else {
+            return ["\(sign) \(finding.check)"] + Text.wrap(text, width: width - 2).map { "  " + $0 }
+        }
+        return Text.wrap(text, width: room).enumerated().map { index, part in
+            (index == 0 ? "\(sign) \(Text.left(finding.check, column))" : Text.left("", column + 2)) + part
+        }
     }
 
     private func summary(_ palette: Palette) -> String {

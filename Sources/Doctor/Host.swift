@@ -15,8 +15,12 @@ enum Host {
         return user
     }
 
-    /// Whether a process with this name is running; the kernel keeps only 15 characters of it.
-    static func runs(_ name: String) -> Bool {
+    /// Whether the processes of others can be seen: not without /proc, nor where it hides them from this user.
+    static var seesProcesses: Bool { access("/proc/1/comm", R_OK) == 0 }
+
+    /// Whether a process with this name is running; the kernel keeps only 15 characters of it. nil when that cannot be seen.
+    static func runs(_ name: String) -> Bool? {
+        guard seesProcesses else { return nil }
         let wanted = String(name.prefix(15))
         return list("/proc").contains { entry in
             entry.allSatisfy(\.isNumber) && text("/proc/\(entry)/comm") == wanted + "\n"
@@ -27,7 +31,8 @@ enum Host {
         var clock = Facts.SystemClock()
         clock.isSynchronised = Clock.isSynchronised()
         clock.hasRTC = !list("/sys/class/rtc").isEmpty
-        clock.service = ["chronyd", "systemd-timesyncd", "ntpd"].first(where: runs)
+        clock.isServiceKnown = seesProcesses
+        clock.service = ["chronyd", "systemd-timesyncd", "ntpd"].first { runs($0) ?? false }
         if clock.service == "chronyd" {
             let files =
                 ["/etc/chrony/chrony.conf", "/etc/chrony.conf"]

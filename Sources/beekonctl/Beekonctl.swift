@@ -17,8 +17,8 @@ struct Beekonctl: ParsableCommand {
             TIMES are ISO-8601 (2026-06-15T12:34:00Z; local without a zone), ages (2h or -2h; s, m, h, d, w), now, \
             today or yesterday.
 
-            EXIT CODES follow sysexits.h: 0 done, 64 usage, 69 beekond not reachable, 74 input or output, \
-            75 try again later, 77 permission, 78 configuration.
+            EXIT CODES follow sysexits.h: 0 done, 64 usage, 65 data refused, 69 beekond not reachable, 74 input or \
+            output, 75 try again later, 76 an answer that stays as it is, 77 permission, 78 configuration.
             """,
         version: "0.1.0",
         groupedSubcommands: [
@@ -70,13 +70,23 @@ struct Beekonctl: ParsableCommand {
         }
     }
 
+    /// Usage and errors, in lines with their ends.
+    private static func shown(_ error: any Error, on descriptor: Int32) -> [String] {
+        let columns = max(Terminal.size(of: descriptor).columns, 20)
+        if isatty(descriptor) == 1, columns < UsageText.leastColumns {
+            let text = fullMessage(for: error, columns: 10_000)
+            return text.isEmpty ? [] : UsageText.narrow(text, width: columns).map { $0 + "\n" }
+        }
+        let text = fullMessage(for: error)
+        let lines = text.isEmpty ? [] : text.split(separator: "\n", omittingEmptySubsequences: false)
+        return lines.map { Terminal.wrapped(String($0), on: descriptor) }
+    }
+
     /// As ArgumentParser ends a program, but for long lines of usage, which it leaves to the terminal to break.
     private static func end(_ error: any Error) -> Never {
         let code = exitCode(for: error)
         let descriptor = code == .success ? STDOUT_FILENO : STDERR_FILENO
-        let text = fullMessage(for: error)
-        let lines = text.isEmpty ? [] : text.split(separator: "\n", omittingEmptySubsequences: false)
-        let bytes = Array(lines.map { Terminal.wrapped(String($0), on: descriptor) }.joined().utf8)
+        let bytes = Array(shown(error, on: descriptor).joined().utf8)
         var written = 0
         while written < bytes.count {
             let count = bytes[written...].withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }

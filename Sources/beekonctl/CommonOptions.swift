@@ -53,6 +53,32 @@ struct CommonOptions: ParsableArguments {
         return try? status?.destination(named: name).sync
     }
 
+    /// How many wait for a destination, or for all that are waited for, while another connection does; nil when that cannot be
+    /// asked.
+    ///
+    /// - Parameter name: nil: main, or all others where main has no url.
+    func pending(of name: String?, all: Bool = false) -> Int? {
+        guard !all else { return pending { _ in true } }
+        guard let sync = syncStatus(of: name) else { return nil }
+        return name == nil && sync.state == .disabled
+            ? pending { $0.name != DestinationNames.main } : sync.pending
+    }
+
+    private func pending(of isMeant: (Wire.Destination) -> Bool) -> Int? {
+        guard var client = try? connect(),
+            let status = try? client.call(Wire.GetStatus.self, .init(), timeoutSeconds: 1).status
+        else { return nil }
+        // Whatever the daemon sends, this must not trap.
+        return status.destinations.filter(isMeant).reduce(0) { $0 &+ $1.sync.pending }
+    }
+
+    /// When what was put into the queue goes, behind a colon.
+    func whenItGoes(to name: String?) -> String {
+        var client = try? connect()
+        let settings = (try? client?.call(Wire.GetConfig.self, .init(), timeoutSeconds: 1).settings) ?? []
+        return SyncOutcome.begun(syncStatus(of: name)?.state, of: name, settings: settings)
+    }
+
     /// Prints the parameters of a reply as JSON, or `text`, whose lines are broken between words on a terminal.
     ///
     /// - Parameter isFormat: programs read the text, too.

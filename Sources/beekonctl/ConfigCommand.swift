@@ -49,7 +49,7 @@ struct ConfigCommand: ParsableCommand {
                     Wire.GetConfig.Result(settings: chosen),
                     text: ConfigText.table(
                         chosen, withOrigin: origin,
-                        width: min(CommonOptions.columns ?? ConfigText.width, ConfigText.width)))
+                        width: CommonOptions.columns ?? ConfigText.unlimited))
             }
         }
     }

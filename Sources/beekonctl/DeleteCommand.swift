@@ -20,7 +20,8 @@ struct DeleteCommand: ParsableCommand {
     @OptionGroup var common: CommonOptions
 
     @Option(
-        parsing: .unconditional, help: "Only locations at or before this time: ISO-8601, 2h (ago), now, today or yesterday.")
+        parsing: .unconditional,
+        help: "Only locations at or before this time: ISO-8601, 2h (ago), now, today or yesterday.")
     var before: String?
 
     @Flag(help: "Do not ask for confirmation.")
@@ -47,12 +48,16 @@ struct DeleteCommand: ParsableCommand {
     private func question(upTo end: String?, _ count: (all: Int, unsent: Int)?) -> String {
         let which = end.map { " \($0)" } ?? ""
         guard let (all, unsent) = count else {
-            return "Delete \(end == nil ? "ALL stored locations" : "every stored location\(which)"), uploaded or not?"
+            return
+                "Delete \(end == nil ? "ALL stored locations" : "every stored location\(which)"), uploaded or not?"
         }
-        let what = "\(Quantity.count(all)) stored locations\(which)"
-        let lost =
-            unsent == 0 ? "all of which a server has received" : "\(Quantity.count(unsent)) of which nobody has received"
-        return "Delete \(end == nil ? "ALL " : "")\(what)" + (all == 0 ? ", and every trace of where it was?" : ", \(lost)?")
+        if all == 0 { return "No location is stored\(which). Delete every trace of where it was?" }
+        let lost = unsent == 0 ? "a server has received" : "nobody has received"
+        if all == 1 {
+            return "Delete \(end == nil ? "the only" : "1") stored location\(which), which \(lost)?"
+        }
+        return "Delete \(end == nil ? "ALL " : "")\(Quantity.count(all)) stored locations\(which), "
+            + "\(unsent == 0 ? "all" : Quantity.count(unsent)) of which \(lost)?"
     }
 
     /// How many there are, and how many of them nobody has received; nil when the daemon cannot say.

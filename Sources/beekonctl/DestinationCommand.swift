@@ -92,7 +92,7 @@ struct DestinationCommand: ParsableCommand {
                     text: [
                         result.owed == 0
                             ? "nothing to add: \(name) has been owed all that is stored of that time"
-                            : "\(Quantity.count(result.owed)) more pending for \(name): the upload has begun"
+                            : "\(Quantity.count(result.owed)) more pending for \(name): \(common.whenItGoes(to: name))"
                     ])
             }
         }
@@ -105,8 +105,8 @@ struct DestinationCommand: ParsableCommand {
             return try client.call(
                 Wire.BackfillDestination.self, .init(destination: name, from: first), timeoutSeconds: 300
             ) {
-                guard let sync = common.syncStatus(of: name) else { return }
-                progress.show("adding… \(Quantity.count(sync.pending)) pending now")
+                guard let pending = common.pending(of: name) else { return }
+                progress.show("adding… \(Quantity.count(pending)) pending now")
             }
         }
     }

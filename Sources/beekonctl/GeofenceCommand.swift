@@ -165,7 +165,8 @@ struct GeofenceCommand: ParsableCommand {
                     return
                 }
                 try common.print(
-                    result, text: GeofenceText.table(
+                    result,
+                    text: GeofenceText.table(
                         result.geofences, columns: CommonOptions.columns, units: common.units()))
             }
         }

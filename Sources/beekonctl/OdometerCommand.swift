@@ -75,6 +75,8 @@ extension CommonOptions {
                 "beekond does not know yet how far it was: its database cannot be read; beekonctl status says why",
                 exitCode: 75)
         }
-        try print(Wire.SetOdometer.Parameters(odometerMeters: metres), text: [OdometerText.line(metres, units: units())])
+        try print(
+            Wire.SetOdometer.Parameters(odometerMeters: metres),
+            text: [OdometerText.line(metres, units: units())])
     }
 }

@@ -3,7 +3,9 @@ import ControlTool
 
 /// A range of time, common to all that lists what is stored.
 struct PeriodOptions: ParsableArguments {
-    @Option(parsing: .unconditional, help: "Start of the range, inclusive: ISO-8601, 2h (ago), now, today or yesterday.")
+    @Option(
+        parsing: .unconditional,
+        help: "Start of the range, inclusive: ISO-8601, 2h (ago), now, today or yesterday.")
     var from: String?
 
     @Option(parsing: .unconditional, help: "End of the range, inclusive.")

@@ -71,7 +71,9 @@ struct PlotCommand: ParsableCommand {
         found.finish()
         summary = found
         guard summary.locations > 0, var output = sink.take() else { return }
-        for line in try page.end(summary, fences: try fences(), trips: try trips(within: summary), units: common.units()) {
+        for line in try page.end(
+            summary, fences: try fences(), trips: try trips(within: summary), units: common.units())
+        {
             try output.line(line)
         }
         try output.finish()

@@ -92,15 +92,26 @@ struct RejectedCommand: ParsableCommand {
         func run() throws {
             try common.run(for: destination.name) {
                 var client = try common.connect()
-                let result = try client.call(
-                    Wire.RetryRejected.self, .init(destination: destination.name), timeoutSeconds: 300)
+                let result = try retry(by: &client)
                 try common.print(
                     result,
                     text: [
                         result.requeued == 0
                             ? "nothing has been rejected"
-                            : "\(Quantity.count(result.requeued)) back in the queue"
+                            : "\(Quantity.count(result.requeued)) back in the queue: "
+                                + common.whenItGoes(to: destination.name)
                     ])
+            }
+        }
+
+        private func retry(by client: inout ControlClient) throws -> Wire.RetryRejected.Result {
+            let progress = Progress.onTerminal(isBusy: false)
+            progress.show("putting back…")
+            return try client.call(
+                Wire.RetryRejected.self, .init(destination: destination.name), timeoutSeconds: 300
+            ) {
+                guard let pending = common.pending(of: destination.name) else { return }
+                progress.show("putting back… \(Quantity.count(pending)) pending now")
             }
         }
     }

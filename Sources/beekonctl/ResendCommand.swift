@@ -19,7 +19,9 @@ struct ResendCommand: ParsableCommand {
     @OptionGroup var common: CommonOptions
     @OptionGroup var destination: DestinationOption
 
-    @Option(parsing: .unconditional, help: "The first time, inclusive: ISO-8601, 2h (ago), now, today or yesterday.")
+    @Option(
+        parsing: .unconditional,
+        help: "The first time, inclusive: ISO-8601, 2h (ago), now, today or yesterday.")
     var from: String
 
     @Option(parsing: .unconditional, help: "The last time, inclusive; without it, there is no end.")
@@ -37,7 +39,8 @@ struct ResendCommand: ParsableCommand {
                 text: [
                     result.requeued == 0
                         ? none
-                        : "\(Quantity.count(result.requeued)) back in the queue, under their own ids: the upload has begun"
+                        : "\(Quantity.count(result.requeued)) back in the queue, under their own ids: "
+                            + common.whenItGoes(to: destination.name)
                 ])
         }
     }
@@ -50,8 +53,8 @@ struct ResendCommand: ParsableCommand {
         return try client.call(
             Wire.Resend.self, .init(from: first, to: end, destination: destination.name), timeoutSeconds: 300
         ) {
-            guard let sync = common.syncStatus(of: destination.name) else { return }
-            progress.show("putting back… \(Quantity.count(sync.pending)) pending now")
+            guard let pending = common.pending(of: destination.name) else { return }
+            progress.show("putting back… \(Quantity.count(pending)) pending now")
         }
     }
 }

@@ -24,7 +24,8 @@ struct StartCommand: ParsableCommand {
             try common.print(
                 result, text: ["\(result.state.rawValue), session \(Text.safe(result.sessionId))"])
             if let obstacle = try? obstacle(&client) {
-                CommonOptions.warn(Text.safe("no fix can come yet: \(obstacle); it tracks as soon as one comes"))
+                CommonOptions.warn(
+                    Text.safe("no fix can come yet: \(obstacle); it tracks as soon as one comes"))
             }
         }
     }

@@ -91,7 +91,8 @@ struct StatusCommand: ParsableCommand {
                     try common.print(status, text: [])
                 } else {
                     // The last row is the cursor's.
-                    try live.draw(screen(status, units, rows: Terminal.canRedraw ? Terminal.size().rows - 1 : nil))
+                    try live.draw(
+                        screen(status, units, rows: Terminal.canRedraw ? Terminal.size().rows - 1 : nil))
                 }
             } catch let failure as ClientFailure {
                 // A daemon that is restarting will be back.

@@ -7,9 +7,10 @@ struct SyncCommand: ParsableCommand {
         commandName: "sync",
         abstract: "Upload what is pending now, and report the outcome.",
         discussion: """
-            Exits with 0 when nothing is left, 75 when the server cannot be reached at the moment, 77 when it \
-            refuses the credentials, 65 when it rejects the data, 76 when its answer will not change by \
-            itself, 78 when no upload is configured.
+            Exits with 0 when nothing is left and nothing was refused, 65 when the server has refused locations \
+            for good, even when nothing is left pending, 75 when it cannot be reached or is busy at the moment, 76 \
+            when its answer will not change by itself, 77 when it refuses the credentials, 78 when no upload is \
+            configured.
 
             Without NAME all destinations are asked to try, and the outcome is that of main; where main has no \
             url, the worst of the others. With --all they are waited for, all of them, and the outcome is the worst.
@@ -95,8 +96,8 @@ struct SyncCommand: ParsableCommand {
             Wire.Sync.self, .init(wait: !noWait, destination: wanted, all: all ? true : nil),
             timeoutSeconds: noWait ? ControlClient.defaultTimeoutSeconds : nil
         ) {
-            guard let sync = common.syncStatus(of: wanted) else { return }
-            progress.show("uploading… \(Quantity.count(sync.pending)) pending")
+            guard let pending = common.pending(of: wanted, all: all) else { return }
+            progress.show("uploading… \(Quantity.count(pending)) pending")
         }
     }
 

@@ -1,6 +1,7 @@
-import ControlProtocol
 import Glibc
 import Testing
+
+@testable import ControlProtocol
 
 @Suite("the client")
 struct ControlClientTests {
@@ -123,7 +124,15 @@ struct ControlClientTests {
         let absent = failure("/nonexistent/beekond.sock")
         #expect(absent?.exitCode == 69)
         #expect(absent?.message.contains("no socket at /nonexistent/beekond.sock") == true)
-        #expect(absent?.message.contains("systemctl start beekond") == true)
+        // Whoever names a place has started it there.
+        #expect(absent?.message.contains("beekond --socket /nonexistent/beekond.sock") == true)
+        #expect(absent?.message.contains("systemctl") == false)
+        let service = ClientFailure.connecting(to: ControlClient.defaultPath, code: ENOENT)
+        #expect(service.message.contains("sudo systemctl start beekond"))
+        // A group does not help root.
+        let refusals = [false, true].map { ClientFailure.connecting(to: "/run/s", code: EACCES, isRoot: $0) }
+        #expect(refusals.map { $0.message.contains("usermod") } == [true, false])
+        #expect(refusals.allSatisfy { $0.exitCode == 77 })
         #expect(failure("/etc/passwd")?.exitCode == 69)
         #expect(failure("")?.exitCode == 64)
         #expect(failure(String(repeating: "x", count: 108))?.exitCode == 64)

@@ -92,10 +92,10 @@ struct LinesTests {
         let lines = TripText.table(trips, clock: clock)
         #expect(
             lines == [
-                "STARTED (UTC)       ENDED             km TOP km/h         TIME     STANDING",
-                "2026-06-14 08:00    06-14 09:30    123.5      130   1 h 30 min    5 min 0 s",
-                "2026-06-15 08:00    under way        0.0        -          9 s          0 s",
-                "2 trips                            123.5            1 h 30 min    5 min 0 s",
+                "STARTED (UTC)       ENDED             km TOP km/h        TIME    STANDING",
+                "2026-06-14 08:00    06-14 09:30    123.5      130  1 h 30 min   5 min 0 s",
+                "2026-06-15 08:00    under way        0.0        -         9 s         0 s",
+                "2 trips                            123.5           1 h 30 min   5 min 0 s",
             ])
         #expect(TripText.table([trips[1]], clock: clock).count == 2)
         #expect(

@@ -24,7 +24,7 @@ struct PlotTests {
         return summary
     }
 
-    private func lines(_ locations: [Wire.Location], columns: Int = 60, rows: Int = 24) -> [String] {
+    private func lines(_ locations: [Wire.Location], columns: Int = 80, rows: Int = 24) -> [String] {
         var plot = TrackPlot()
         for location in locations { plot.add(location) }
         return plot.lines(
@@ -54,12 +54,15 @@ struct PlotTests {
         #expect(size.rows == 19)
     }
 
-    @Test("nothing is wider or higher than asked for", arguments: [(20, 10), (80, 24), (200, 60)])
+    @Test("nothing is wider or higher than asked for", arguments: [(20, 10), (40, 24), (80, 24), (200, 60)])
     func size(columns: Int, rows: Int) {
         let track = (0..<500).map { location($0, 52 + Double($0 % 37) / 100, 13 + Double($0 % 91) / 100) }
         let lines = lines(track, columns: columns, rows: rows)
         #expect(lines.count <= rows - 1)
-        #expect(lines.dropFirst().dropLast(3).allSatisfy { $0.count == columns })
+        #expect(lines.allSatisfy { Text.columns($0) <= columns })
+        // Nothing else is in Braille.
+        let drawing = lines.filter { $0.unicodeScalars.contains { (0x2801...0x28FF).contains($0.value) } }
+        #expect(drawing.count >= 4 && drawing.allSatisfy { $0.count == columns })
     }
 
     @Test("a track across the antimeridian is short")

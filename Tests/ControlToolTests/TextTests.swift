@@ -82,4 +82,22 @@ struct TextTests {
     func json() throws {
         #expect(try JSONLine.encode(["b": "\u{9B}\u{1B}/é", "a": "x"]) == #"{"a":"x","b":"\u009b\u001b/é"}"#)
     }
+
+    @Test("usage has names above their meanings where both have no room in a line")
+    func usage() {
+        let text = """
+            OPTIONS:
+              --json                  Print JSON instead of text, for programs.
+              --destination <destination>
+                                      Only this destination.
+
+              beekonctl history --last 2h
+            """
+        #expect(
+            UsageText.narrow(text, width: 30) == [
+                "OPTIONS:", "  --json", "      Print JSON instead of", "      text, for programs.",
+                "  --destination <destination>", "      Only this destination.", "",
+                "  beekonctl history --last 2h",
+            ])
+    }
 }

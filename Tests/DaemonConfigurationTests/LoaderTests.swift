@@ -57,6 +57,7 @@ import Testing
             "sync.commands.enabled": .bool(false), "sync.commands.allow": .list([]),
             "sync.commands.settings": .list([]), "sync.commands.max": .integer(16),
             "sync.commands.verify_keys": .list([]),
+            "display.units": .string("metric"),
             "sync.compress": .bool(false), "sync.auth.skew_margin_seconds": .number(60),
         ]
         for (key, value) in expected {
@@ -200,7 +201,9 @@ import Testing
     @Test("who may change what, key by key", arguments: Key.all.map(\.name)) func rights(name: String) throws
     {
         // Without uploads nobody tells that they have stopped: a timeout of a second ends them all.
-        let tunable = ["sync.interval_seconds", "sync.batch_size", "sync.sync_threshold", "extras", "display.units"]
+        let tunable = [
+            "sync.interval_seconds", "sync.batch_size", "sync.sync_threshold", "extras", "display.units",
+        ]
         let thresholds = ["ignition_debounce", "ignition_off_delay", "trip_gap"].map {
             "vehicle.\($0)_seconds"
         }

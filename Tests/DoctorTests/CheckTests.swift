@@ -88,6 +88,12 @@ struct CheckTests {
             #expect(finding.text.contains(words), "\(finding)")
             #expect(finding.remedy?.contains("sudo") != true || file == .unreadable)
         }
+        facts.user.isRoot = true
+        for check in ["configuration", "endpoint"] {
+            let finding = try #require(Report(facts).findings.first { $0.check == check })
+            #expect(finding.text.contains("even by root"), "\(finding)")
+            #expect(finding.remedy?.contains("sudo") == false, "\(finding)")
+        }
     }
 
     @Test("dead letters of a further destination are found, too")

@@ -99,6 +99,7 @@ enum Cases {
         },
         Case("ModemManager", .failed, "ID_MM_DEVICE_IGNORE") { $0.device?.isIgnored = false },
         Case("ModemManager", .ok, "does not run") { $0.hasModemManager = false },
+        Case("ModemManager", .skipped, "cannot be seen") { $0.hasModemManager = nil },
         Case("ModemManager", .ok, "no port") { $0.device?.looksLikeModem = false },
         Case("fix", .failed, "clear view") {
             $0.status?.source.mode = 1
@@ -191,7 +192,7 @@ enum Cases {
             $0.status?.sync.lastSuccess = "2026-06-15T12:00:00.000Z"
             $0.status?.sync.lastSuccessElsewhere = true
         },
-        Case("endpoint", .failed, "answers 404 to an empty batch: no such tenant") {
+        Case("endpoint", .failed, "answers 404 to an empty batch (no such tenant)") {
             $0.backend?.answer = .status(404)
             $0.backend?.reason = "no such tenant"
         },

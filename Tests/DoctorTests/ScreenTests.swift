@@ -24,7 +24,9 @@ struct ScreenTests {
         facts.status?.sync.rejected = 20
         facts.status?.sync.rejection = .init(
             rejectedAt: "2026-06-15T11:34:10.000Z", httpStatus: 422,
-            reason: "Unknown vehicle: vehicle \"truck-12\" is not registered for tenant acme (/locations/0, index 0)")
+            reason:
+                "Unknown vehicle: vehicle \"truck-12\" is not registered for tenant acme (/locations/0, index 0)"
+        )
         facts.status?.auth = .init(state: "dead", reason: "refused", failures: 3)
         var home = BackendFacts()
         (home.host, home.answer) = ("home.example", .status(200))
@@ -42,6 +44,19 @@ struct ScreenTests {
         if ProcessInfo.processInfo.environment["BEEKOND_SCREENS"] == "write" {
             try Data(text.utf8).write(to: file)
         }
-        #expect(text == String(decoding: try Data(contentsOf: file), as: UTF8.self), "\(file.lastPathComponent)")
+        #expect(
+            text == String(decoding: try Data(contentsOf: file), as: UTF8.self), "\(file.lastPathComponent)")
+    }
+
+    @Test("no word breaks at 40 columns")
+    func words() {
+        for facts in [Samples.good, Self.bad] {
+            let sets = [200, 40].map { width in
+                Set(
+                    Report(facts).lines(width: width, palette: Palette(enabled: false))
+                        .flatMap { $0.split(separator: " ") })
+            }
+            #expect(sets[1].subtracting(sets[0]).isEmpty, "\(sets[1].subtracting(sets[0]))")
+        }
     }
 }

@@ -5,10 +5,11 @@ extension Wire {
     /// sent, and the server has refused rows of it for good: rejected is then how many. http_status or
     /// mqtt_code, error and reason (as last_reason of SyncStatus) say how it failed, and are absent if it has
     /// not, or nobody knows. Sync, SeedAuth, RetryRejected, BackfillDestination and Resend make an attempt in
-    /// spite of back-off and Retry-After: 60 of them may come at once and one a second after that, more are
-    /// RateLimited. Without destination all are asked to try, and the answer is that of main; where main has
-    /// no url, the worst of the others. With all they are waited for, all of them: the outcome is the worst,
-    /// destination says whose it is, and the numbers are sums. all together with destination is an error.
+    /// spite of back-off and Retry-After, but with mode manual Sync alone does: 60 of them may come at once
+    /// and one a second after that, more are RateLimited. Without destination all are asked to try, and the
+    /// answer is that of main; where main has no url, the worst of the others. With all they are waited for,
+    /// all of them: the outcome is the worst, destination says whose it is, and the numbers are sums. all
+    /// together with destination is an error.
     package enum Sync: ControlMethod {
         package static let name = "org.beekond.Tracker.Sync"
 

@@ -54,7 +54,7 @@ package struct SupportReport {
         addConfiguration(listing, facts)
         addVersions(facts)
         addDatabase(facts)
-        addJournal()
+        addJournal(facts)
         if hasTrack {
             progress("reading the track")
             addTrack()
@@ -125,7 +125,7 @@ package struct SupportReport {
     private mutating func addConfiguration(_ listing: [Wire.Setting], _ facts: Facts) {
         if case .unreadable = facts.file {
             gaps.append(
-                "\(facts.configuration) may not be read by you: what the daemon tells of it is here, with its secrets masked"
+                "\(facts.configuration) may not be read by \(facts.user.isRoot ? "root here" : "you"): what the daemon tells of it is here, with its secrets masked"
             )
         }
         if case .broken(let problems) = facts.file {
@@ -177,7 +177,8 @@ package struct SupportReport {
         var lines = ["in \(folder)"]
         if let disk = facts.disk { lines.append("free on its disk: \(disk.freeBytes) bytes") }
         if access(folder, R_OK | X_OK) != 0 {
-            gaps.append("database.txt: \(folder) may not be read by you; run beekonctl report as root")
+            let why = Examination.cannotRead(folder, errno)
+            gaps.append("database.txt: \(why)" + (facts.user.isRoot ? "" : "; run beekonctl report as root"))
             return add("database.txt", lines.joined(separator: "\n"))
         }
         for name in Host.list(folder) {
@@ -196,7 +197,7 @@ package struct SupportReport {
         add("database.txt", lines.joined(separator: "\n"))
     }
 
-    private mutating func addJournal() {
+    private mutating func addJournal(_ facts: Facts) {
         let command = [
             "journalctl", "--unit=beekond", "--since=-1d", "--no-pager", "--quiet",
             "--output=short-iso-precise",
@@ -205,8 +206,9 @@ package struct SupportReport {
         let found = Subprocess.output(of: command, limit: Self.limit, seconds: Self.patience)
         guard let found, !found.isEmpty else {
             gaps.append(
-                "journal.txt: journalctl shows nothing of beekond's last day; run beekonctl report as root, or as a member "
-                    + "of group systemd-journal")
+                "journal.txt: journalctl shows nothing of beekond's last day"
+                    + (facts.user.isRoot
+                        ? "" : "; run beekonctl report as root, or as a member of group systemd-journal"))
             return
         }
         add("journal.txt", String(decoding: found, as: UTF8.self))

@@ -83,7 +83,8 @@ class DestinationVerbTests(DestinationTest):
         late = self.backend()
         daemon.configure(**{"destination.late": {"url": late.url, "interval_seconds": NEVER}})
         self.run_ctl(daemon, "reload")
-        self.assertEqual(self.run_ctl(daemon, "destination", "backfill", "late").stdout, "3 more pending for late\n")
+        self.assertEqual(self.run_ctl(daemon, "destination", "backfill", "late").stdout,
+                         "3 more pending for late: the upload has begun\n")
         self.assertIn("nothing to add", self.run_ctl(daemon, "destination", "backfill", "late", "--from", "-1h").stdout)
         self.run_ctl(daemon, "sync", "late")
         wait_for(lambda: len(late.ids) == 3, "the rows from before")

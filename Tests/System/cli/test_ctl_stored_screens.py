@@ -122,6 +122,7 @@ LIVE = [
 SCREENS: dict[str, tuple] = {
     "help": (["--help"], {}, 0),
     "help-sync": (["sync", "--help"], {}, 0),
+    "help-history": (["history", "--help"], {}, 0),
     "misspelt": (["statsu"], {}, 64),
     "status": (["status"], {"GetStatus": GOOD}, 0),
     "status-several": (["status"], {"GetStatus": SEVERAL}, 0),
@@ -155,6 +156,12 @@ SCREENS: dict[str, tuple] = {
     "sync-auth": (["sync"], {"Sync": {"outcome": "auth", "uploaded": 0, "pending": 120, "http_status": 401,
                                       "reason": "token expired"}}, 77),
     "sync-disabled": (["sync"], {"Sync": {"outcome": "disabled", "uploaded": 0, "pending": 0}}, 78),
+    "resend": (["resend", "--from", "2h"], {"Resend": {"requeued": 99_958}}, 0),
+    "retry": (["rejected", "retry"], {"RetryRejected": {"requeued": 20}}, 0),
+    "backfill": (["destination", "backfill", "traccar"], {
+        "BackfillDestination": {"owed": 1234}, "GetStatus": SEVERAL}, 0),
+    "odometer": (["odometer"], {}, 0),
+    "ignition": (["ignition", "show"], {}, 0),
     "delete": (["delete", "--before", "yesterday"], {"GetLocationCount": {"locations": 100_000, "unsent": 20}}, 1),
 }
 # Tables are cut, and drawings have no words.

@@ -123,6 +123,7 @@ import Testing
             (["Content-Type :text/html"], true), (["Content-Type:", "  text/html"], true),
             (["Content-Type:", "\ttext/plain", " text/html"], true),
             (["Content-Type: text/plain", "X: 1", " text/html"], false), (["X:", " text/html"], false),
+            (["Content-Type:" + String(repeating: " ", count: 300) + "text/html"], true),
         ])
     func types(lines: [String], isPage: Bool) {
         #expect(answer(200, "<p>Log in", lines).isPage == isPage)

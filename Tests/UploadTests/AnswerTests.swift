@@ -15,6 +15,8 @@ struct AnswerTests {
             (ok + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n", 200),
             ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n", 201),
             ("HTTP/1.1 299 \r\nContent-Length: 0\r\n\r\n", 299),
+            ("HTTP/1.1 298\r\nContent-Length: 0\r\n\r\n", 298),
+            ("HTTP/1.0 201 Created\r\nContent-Length: 0\r\n\r\n", 201),
             ("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", 503),
             ("HTTP/1.1 200 OK\nContent-Length: 2\n\nok", 200),
             (ok + "Content-Length: 2\r\nContent-Length: 2\r\n\r\nok", 200),
@@ -49,6 +51,7 @@ struct AnswerTests {
             ok + "Content-Length: 2 50\r\n\r\nok", ok + "Content-Length:\r\n 50\r\n\r\nok",
             ok + "Transfer-Encoding : chunked\r\n\r\nok", ok + "Transfer-Encoding:\r\n chunked\r\n\r\nok",
             ok + "Content-Length: 3\r\nHTTP/9: x\r\nContent-Length: 2\r\n\r\nok",
+            ok + "Content-Length: 2" + String(repeating: " ", count: 300) + "0\r\n\r\nok",
             ok + "Content-Length: \r\n\r\nok", ok + "Content-Length: 0x2\r\n\r\nok",
             ok + "Content-Length: 70000\r\n\r\n" + String(repeating: "x", count: 65_536),
         ])
@@ -66,6 +69,14 @@ struct AnswerTests {
         arguments: [
             "200 OK\r\n\r\n", "SSH-2.0-OpenSSH_9.2\r\n", "\0\0\0\0", ok + "Content-Length: -1\r\n\r\n",
             ok + "Transfer-Encoding: chunked\r\n\r\nxyz\r\n", ok + "X: a\0b\r\nContent-Length: 0\r\n\r\n",
+            // What libcurl makes a 200 of, or passes over.
+            "http/1.1 500 No\r\nContent-Length: 0\r\n\r\n", "Http/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+            "HTTP/one 500 No\r\nContent-Length: 0\r\n\r\n", "HTTP/-1.1 500 No\r\nContent-Length: 0\r\n\r\n",
+            "HTTP/x\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 200.5 OK\r\nContent-Length: 0\r\n\r\n",
+            "HTTP/1.1  200 OK\r\nContent-Length: 0\r\n\r\n",
+            "HTTP/1.1  103 Hints\r\n\r\n" + ok + "Content-Length: 0\r\n\r\n",
+            "http/1.1 103 Hints\r\n\r\n" + ok + "Content-Length: 0\r\n\r\n",
+            "HTTP/1.1 103 Hints\r\n\r\nhttp/1.1 500 No\r\nContent-Length: 0\r\n\r\n",
         ])
     func garbage(answer: String) throws {
         let server = try RawServer { link in

@@ -47,6 +47,24 @@ struct DrainProbeTests {
         #expect(drain.handle(.done) == .perform(.freezeNext))
     }
 
+    @Test(
+        "what a broker says of the connection, or takes of nobody, is no row's fault",
+        arguments: [
+            (MQTTAnswer.Source.connack, 138, false), (.connack, 5, false),
+            (.client, MQTTCode.unsupportedQoS, false), (.client, MQTTCode.packetTooLarge, true),
+            (.client, MQTTCode.invalidTopic, true), (.puback, 131, true), (.disconnect, 144, true),
+        ] as [(MQTTAnswer.Source, UInt8, Bool)])
+    func brokers(source: MQTTAnswer.Source, code: UInt8, mayBeBlamed: Bool) {
+        let answer = MQTTAnswer(source: source, code: code, version: .v5)
+        let judgement = OwnTracksMQTT.judge(answer, acceptsUnsubscribed: false)
+        let path = Place.sending + [.answered(judgement, canRenew: false), .done]
+        var drain = Place(name: "marking", path: path, exits: []).drain()
+        #expect(
+            drain.handle(.done)
+                == (mayBeBlamed
+                    ? .perform(.weighRefusal(nil, isScheduled: true)) : .finish(.failed(.permanent))))
+    }
+
     @Test("a drain that somebody asks for is no scheduled run")
     func forcedRefusal() {
         let path = Place.sending + [Place.answer(404), .done]

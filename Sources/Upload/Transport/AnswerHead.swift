@@ -8,8 +8,8 @@ struct AnswerHead {
         case transferEncoding = "transfer-encoding"
     }
 
-    /// Bytes of a line that are looked at; the headers that matter are short.
-    private static let lineLimit = 256
+    /// Bytes of a name, and of a value without the blanks around it, that are looked at; the headers that matter are short.
+    private static let textLimit = 256
 
     /// The value of `Retry-After`, without the blanks around it.
     private(set) var retryAfter: String?
@@ -21,56 +21,82 @@ struct AnswerHead {
     /// or there is a blank before the colon, or a line that goes on in the next (RFC 9112 sections 5.1 and 5.2), which libcurl
     /// passes over.
     private(set) var hasBadLength = false
-    /// A status line has been read.
+    /// Of the status line; nil where what the answer begins with is none, or came before this answer and was none: libcurl takes
+    /// `http/1.1 500` and `HTTP/x` for 200.
+    private(set) var status: Int?
+    /// A line has been read.
     private var hasBegun = false
-    /// Of an answer that only announces another (100 to 199).
-    private var isInterim = false
     /// Of the latest line; nil: none that counts.
     private var field: Field?
     private var length: Int64?
     /// The empty line after the headers has arrived: a server that dies before that has promised nothing.
     private(set) var isComplete = false
 
+    /// What keeps it from being an answer, in words; nil: nothing that has been read.
+    var fault: String? {
+        if hasBegun, status == nil { return "the answer's first line is no status line" }
+        return hasBadLength ? "the answer's Content-Length is no length" : nil
+    }
+
+    /// It only announces another (100 to 199).
+    private var isInterim: Bool { status.map { $0 < 200 } ?? false }
+
     /// - Parameter line: with its line break.
     /// - Returns: whether it is a status line, with which an answer begins. Any other that looks like one is a header: nothing
     ///   that was read before it is forgotten.
     @discardableResult
     mutating func read(_ line: UnsafeRawBufferPointer) -> Bool {
-        let line = line.prefix(Self.lineLimit)
         // Even one that only announces another (100) has one. Trailers arrive here as well.
-        if line.starts(with: "HTTP/".utf8), !hasBegun || isComplete && isInterim {
+        if !hasBegun || isComplete && isInterim {
             self = AnswerHead()
             hasBegun = true
-            isInterim = line.drop { $0 != 0x20 }.dropFirst().first == UInt8(ascii: "1")
-            return true
+            status = Self.status(line)
+            if status != nil { return true }
         }
-        readField(line)
+        readField(line[...])
         return false
+    }
+
+    /// `HTTP/1.1 200`, and whatever behind a space (RFC 9112 section 4).
+    private static func status(_ line: UnsafeRawBufferPointer) -> Int? {
+        let start = "HTTP/".utf8
+        guard line.starts(with: start) else { return nil }
+        let version = line.dropFirst(start.count).prefix { isDigit($0) || $0 == UInt8(ascii: ".") }
+        let rest = line.dropFirst(start.count + version.count)
+        let code = rest.dropFirst().prefix { !isBlank($0) }
+        guard !version.isEmpty, rest.first == 0x20, code.count == 3, code.allSatisfy(isDigit) else {
+            return nil
+        }
+        return Int(String(decoding: code, as: UTF8.self))
     }
 
     private mutating func readField(_ line: Slice<UnsafeRawBufferPointer>) {
         if line.elementsEqual("\r\n".utf8) || line.elementsEqual("\n".utf8) { isComplete = true }
         guard let first = line.first, !Self.isBlank(first) else { return readContinuation(line) }
-        let name = line.prefix { $0 != UInt8(ascii: ":") }
+        let name = line.prefix(Self.textLimit).prefix { $0 != UInt8(ascii: ":") }
         let trimmed = name.reversed().drop(while: Self.isBlank)
         field = Field(rawValue: String(decoding: trimmed.reversed(), as: UTF8.self).lowercased())
         guard let field else { return }
         if isFraming(field), trimmed.count < name.count { hasBadLength = true }
-        read(Self.text(line.dropFirst(name.count + 1)), of: field)
+        read(line.dropFirst(name.count + 1), of: field)
     }
 
     /// The line before this one goes on in it (RFC 9112 section 5.2).
     private mutating func readContinuation(_ line: Slice<UnsafeRawBufferPointer>) {
         guard !isComplete, let field else { return }
         if isFraming(field) { hasBadLength = true }
-        read(Self.text(line), of: field)
+        read(line, of: field)
     }
 
     private func isFraming(_ field: Field) -> Bool {
         !isComplete && (field == .contentLength || field == .transferEncoding)
     }
 
-    private mutating func read(_ value: String, of field: Field) {
+    /// RFC 9110 section 5.5: spaces and tabs around a value do not belong to it.
+    private mutating func read(_ bytes: Slice<UnsafeRawBufferPointer>, of field: Field) {
+        let trimmed = bytes.drop(while: Self.isBlank).reversed().drop(while: Self.isBlank).reversed()
+        if isFraming(field), trimmed.count > Self.textLimit { hasBadLength = true }
+        let value = String(decoding: trimmed.prefix(Self.textLimit), as: UTF8.self)
         if field == .retryAfter { retryAfter = value }
         // Trailers say nothing of the body.
         guard !isComplete else { return }
@@ -90,19 +116,17 @@ struct AnswerHead {
         for part in value.split(separator: ",", omittingEmptySubsequences: false) {
             let digits = String(
                 part.drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
-            guard digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            guard digits.utf8.allSatisfy(Self.isDigit),
                 let number = Int64(digits), length == nil || length == number
             else { return hasBadLength = true }
             length = number
         }
     }
 
-    /// RFC 9110 section 5.5: spaces and tabs around a value do not belong to it.
-    private static func text(_ value: Slice<UnsafeRawBufferPointer>) -> String {
-        String(decoding: value.drop(while: isBlank).reversed().drop(while: isBlank).reversed(), as: UTF8.self)
-    }
-
     private static func isBlank(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A
+    }
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 }

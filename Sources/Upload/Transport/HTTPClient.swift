@@ -235,7 +235,7 @@ package struct HTTPClient: ~Copyable {
         var status = 0
         _ = ccurl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
         // libcurl is content with an answer that ends within its headers; nothing may be deleted for one.
-        if response.head.isComplete, !response.head.hasBadLength,
+        if response.head.isComplete, !response.head.hasBadLength, response.head.status == status,
             code == CURLE_OK || code == CURLE_WRITE_ERROR && response.isCut
         {
             return .answer(
@@ -250,11 +250,9 @@ package struct HTTPClient: ~Copyable {
         let isClock = code == CURLE_PEER_FAILED_VERIFICATION && verification == 9
         let words =
             switch code {
-            case CURLE_OK:
-                response.head.hasBadLength
-                    ? "the answer's Content-Length is no length" : "the answer ended within its headers"
-            case CURLE_WRITE_ERROR:
+            case CURLE_WRITE_ERROR where !response.isCut:
                 "the answer has more than \(Response.headLimit / 1024) KiB of header lines"
+            case CURLE_OK, CURLE_WRITE_ERROR: response.head.fault ?? "the answer ended within its headers"
             default: String(cString: curl_easy_strerror(code))
             }
         let detail = transfer.detail

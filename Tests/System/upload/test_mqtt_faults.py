@@ -101,6 +101,65 @@ class LimitTests(FaultTest):
         self.check(b"\x24\0", "QoS not supported", is_asked=True)
 
 
+class BlameTests(FaultTest):
+    """A row that is refused on three runs of its own is followed by the one behind it, and to blame if that is taken."""
+
+    def refused(self, broker: MadeBroker, lets_in) -> tuple:
+        """Three lives, in each of which the oldest row is refused; in the last `lets_in` is called after that."""
+        _, daemon = self.vehicle(broker.port, 3)
+        known = daemon.stored_ids()
+        for life in range(3):
+            daemon.kill()
+            before = len(broker.levels)
+            if life == 2:
+                lets_in()
+            daemon.start()
+            wait_for(lambda before=before: len(broker.levels) > before, "the attempt after a start", 90)
+            daemon.wait_status(lambda status: status["sync"]["state"] in ("failed", "idle"), "its end")
+        return daemon, known
+
+    def test_a_refused_connection_is_no_row_s_fault(self):
+        for refusal in (b"\x20\x03\0\x8a\0", welcome(b"\x24\0")):
+            with self.subTest(refusal):
+                broker = self.made_broker()
+                broker.answers[5] = refusal
+
+                class Once(dict):
+                    """The next connection is refused; all others are taken."""
+
+                    def __getitem__(self, level, refusal=refusal):
+                        return self.pop(level, WELCOME)
+
+                def lets_in(broker=broker, refusal=refusal, answers=Once):
+                    broker.answers = answers({5: refusal})
+
+                daemon, known = self.refused(broker, lets_in)
+                self.drain(daemon)
+                self.assertEqual(daemon.rejected_ids(), set())
+                self.assertEqual(broker.rows, known)
+
+    def test_a_dead_letter_says_what_the_broker_said(self):
+        broker = self.made_broker()
+        refused: set = set()
+
+        def judge(link, level, publish):
+            row = publish.message(level)["_id"]
+            if not refused or row in refused or not can_take:
+                refused.add(row)
+                return broker.acknowledge(link, publish.id, 0x83)
+            return broker.keep(link, level, publish)
+
+        can_take: list = []
+        broker.on_publish = judge
+        daemon, known = self.refused(broker, lambda: can_take.append(True))
+        self.drain(daemon)
+        self.assertEqual(broker.rows, known - daemon.rejected_ids())
+        found = daemon.call("GetRejected")["rejected"]
+        self.assertEqual(len(found), 1)
+        self.assertIn("implementation-specific error (131)", found[0]["reason"])
+        self.assertNotIn("closed without an answer", daemon.text())
+
+
 class VersionTests(FaultTest):
     """A broker that is silent when it is spoken to in MQTT 5."""
 

@@ -71,6 +71,12 @@ CASES = {
     "half-open": (lambda link: link.drain(), False),
     "no HTTP": (answer(b"SSH-2.0-OpenSSH_9.2\r\n"), False),
     "HTTP/0.9": (answer(b"<html>stored</html>"), False),
+    "500 in small letters": (answer(b"http/1.1 500 No\r\nContent-Length: 2\r\n\r\nno"), False),
+    "500 of a version in words": (answer(b"HTTP/one 500 No\r\nContent-Length: 2\r\n\r\nno"), False),
+    "a status with a fraction": (answer(b"HTTP/1.1 200.5 OK\r\nContent-Length: 2\r\n\r\nok"), False),
+    "103 in small letters, and half the headers": (answer(b"http/1.1 103 Hints\r\n\r\nHTTP/1.1 200 OK\r\n"), False),
+    "103 behind two blanks, and a length that is none": (
+        answer(b"HTTP/1.1  103 Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0x2\r\n\r\nok"), False),
     "invalid UTF-8": (answer(b"HTTP/1.1 200 \xff\xfe\r\nX: \xc3\x28\r\nContent-Length: 2\r\n\r\n\xff\xff"), True),
     "slow, but in time": (answer(b"HTTP/1.1 200 OK\r\n", b"Content-Length: 2\r\n", b"\r\n", b"o", b"k", pause=0.05), True),
     "answers before the body": (after_head(OK), True),

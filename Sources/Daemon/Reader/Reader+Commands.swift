@@ -196,7 +196,7 @@ extension Reader {
         schedule.configure(new.tracking)
         configureVehicle(now: now)
         pipeline.configure(
-            thresholds: Admission.Thresholds(new.tracking), trips: Trips.Thresholds(new),
+            thresholds: Admission.Thresholds(new), trips: Trips.Thresholds(new),
             isReplay: new.gpsd.replay)
         guard let last = link.configure(new.gpsd, now: now) else { return }
         for event in last { follow(event, now: now) }

@@ -101,7 +101,8 @@ import Testing
 
     @Test("a vehicle without heartbeats owes a location a day while something of the server's is in force")
     func dailyLocation() throws {
-        let commands = "[sync.commands]\nenabled = true\nallow = [\"set_config\"]\nsettings = [\"\(interval)\"]\n"
+        let commands =
+            "[sync.commands]\nenabled = true\nallow = [\"set_config\"]\nsettings = [\"\(interval)\"]\n"
         for (format, isOwed) in [("template", true), ("beekon", false)] {
             let layers = try layers(
                 "[sync]\nurl = \"https://a.example/\"\nformat = \"\(format)\"\n" + commands, nil)

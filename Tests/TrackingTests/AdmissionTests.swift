@@ -195,7 +195,9 @@ func triggersHaveRanks() {
     #expect(admission.decide(next) == .drop(.tooSoon))
 }
 
-@Test("after the longest silence one is admitted, while driving, parked, after a restart and in a new run of instants")
+@Test(
+    "after the longest silence one is admitted, while driving, parked, after a restart and in a new run of instants"
+)
 func longestSilence() {
     var journey = Journey()
     journey.admission.thresholds.gate = Gate.Thresholds(interval: 1e9, distance: 1e9)

@@ -45,11 +45,11 @@ extension Reader {
                 try setOdometer(to: metres, now: now)
                 return .done
             }
-        case .addGeofences(let list, let token):
+        case .addGeofences(let list, let token, let origin):
             complete(token) { () throws(Failure) in
                 // The snapshot before the answer: clients that are notified read it.
                 defer { publish(now: now) }
-                try fences.add(list, now: now) { (left, gone) throws(Failure) in
+                try fences.add(list, by: origin, now: now) { (left, gone) throws(Failure) in
                     try record(exitsFrom: left, forgetting: gone, now: now)
                 }
                 return .done

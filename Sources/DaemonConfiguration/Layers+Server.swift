@@ -47,7 +47,7 @@ extension Layers {
             do throws(ConfigurationError) {
                 let loaded = finished(try whole.finish(), result.leftOut)
                 part.inForce = Set(kept.keys)
-                return Result(loaded: loaded, leftOut: result.leftOut, server: part)
+                return Result(loaded: loaded.withServersSettings, leftOut: result.leftOut, server: part)
             } catch {
                 for (name, reason) in culprits(
                     of: error, conflicts: whole.conflicts, among: kept, suspects,

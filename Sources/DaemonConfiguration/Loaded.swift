@@ -24,6 +24,13 @@ package struct Loaded: Sendable, Equatable {
         return Loaded(settings: settings, warnings: warnings, listing: listing)
     }
 
+    /// The same with something in force that a server has set.
+    var withServersSettings: Loaded {
+        var settings = settings
+        settings.hasServersSettings = true
+        return Loaded(settings: settings, warnings: warnings, listing: listing)
+    }
+
     /// One line of the listing.
     package struct Entry: Sendable, Equatable {
         /// Dotted name, such as `tracking.interval_seconds`.

@@ -52,4 +52,11 @@ extension Settings {
         }
         return nil
     }
+
+    /// A server that hears of the vehicle by its locations alone, since format template has no heartbeats, has set
+    /// something: with an interval of a year it could never take that back.
+    package var owesDailyLocation: Bool {
+        hasServersSettings
+            && allDestinations.contains { $0.sync.commands != nil && $0.sync.heartbeatSeconds == 0 }
+    }
 }

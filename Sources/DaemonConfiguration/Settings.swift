@@ -20,6 +20,8 @@ package struct Settings: Sendable, Equatable {
     /// What was set at run time is lost: a higher cap of rows may have been part of it, so no row that is stored now is
     /// deleted for exceeding it.
     package internal(set) var holdsRows = false
+    /// Something that a server has set is in force.
+    package internal(set) var hasServersSettings = false
     /// The least severe lines that are logged.
     package var logLevel = LogLevel.info
     /// How lengths and speeds are shown to people.

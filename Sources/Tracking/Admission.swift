@@ -12,6 +12,7 @@ package import Base
 ///     stationary, paused ────────────────────────────────────> drop(paused)
 ///     stationary, paused with check-ins ── due? ─────────────> admit(check_in), or drop(paused)
 ///     otherwise ─────────────────────────────────────────────> the gate's verdict
+///     dropped, after the longest silence that there may be ──> admit(check_in)
 ///
 /// Every admission resets the gate.
 package struct Admission: Sendable {
@@ -31,18 +32,21 @@ package struct Admission: Sendable {
         package var whileStationary: WhileStationary
         package var detectsActivity: Bool
         package var quality: QualityLimits
+        /// Seconds of fix time since the last admitted fix after which one is admitted whatever the rest says; nil: never.
+        package var longestSilence: Double?
 
         /// The default values match the configuration's.
         package init(
             gate: Gate.Thresholds, motion: Motion.Thresholds = Motion.Thresholds(),
             whileStationary: WhileStationary = .nothing, detectsActivity: Bool = false,
-            quality: QualityLimits = QualityLimits()
+            quality: QualityLimits = QualityLimits(), longestSilence: Double? = nil
         ) {
             self.gate = gate
             self.motion = motion
             self.whileStationary = whileStationary
             self.detectsActivity = detectsActivity
             self.quality = quality
+            self.longestSilence = longestSilence
         }
     }
 
@@ -151,7 +155,8 @@ package struct Admission: Sendable {
     ///
     /// - Parameter crosses: whether the fix crosses a geofence.
     package mutating func decide(_ observed: Observation, crosses: Bool = false) -> Gate.Verdict {
-        let verdict = verdict(observed, crosses)
+        var verdict = verdict(observed, crosses)
+        if case .drop = verdict, endsSilence(observed.fix) { verdict = .admit(.checkIn) }
         guard case .admit(let trigger) = verdict else { return verdict }
         let isDistance = lastAdmittedMotion != .stationary || observed.motion != .stationary
         if isDistance, let last = gate.last {
@@ -162,6 +167,11 @@ package struct Admission: Sendable {
         let isParking = trigger == .motion && observed.motion == .stationary
         if isParking || trigger == .checkIn { checkInFrom = observed.fix.time }
         return verdict
+    }
+
+    private func endsSilence(_ fix: Fix) -> Bool {
+        guard let longest = thresholds.longestSilence else { return false }
+        return gate.silence(before: fix).map { $0 >= longest } ?? true
     }
 
     private func verdict(_ observed: Observation, _ crosses: Bool) -> Gate.Verdict {

@@ -78,6 +78,9 @@ package struct Gate: Sendable {
         return .admit(.interval)
     }
 
+    /// Seconds of fix time since the last admitted fix; nil when the two cannot be compared.
+    func silence(before fix: Fix) -> Double? { isArmed ? nil : last.map { fix.time.seconds(since: $0.time) } }
+
     /// Time has stepped back, and settled: a clock that was once ahead would otherwise block the gate for years.
     package mutating func rearm() { isArmed = true }
 

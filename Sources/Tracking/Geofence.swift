@@ -148,6 +148,8 @@ package struct GeofenceEvent: Equatable, Sendable {
     package enum Reason: String, CaseIterable, Sendable {
         /// The fence was removed or replaced while the vehicle was inside, or reports no exits.
         case removed
+        /// A person has stopped tracking, and it is a server's: those do not count until somebody starts.
+        case stopped
     }
 
     /// Minted once; its time part is the crossing's time.

@@ -22,6 +22,7 @@ extension Geofences {
             ? nil : PolygonOutline.Viewpoint(fix.coordinate, place, before: trail.before, reach: reach)
         for index in circles.indices {
             let circle = circles[index]
+            if circle.isServers, pausesServers { continue }
             let chord = circle.centre.squaredChord(to: place)
             let near = circle.radius + reach
             if circle.isAtRest, chord > near * near { continue }
@@ -165,6 +166,7 @@ extension Geofences {
         _ index: Int, _ place: EarthPoint, _ view: PolygonOutline.Viewpoint?, accuracy: Double
     ) -> Bool {
         let circle = circles[index]
+        if circle.isServers, pausesServers { return false }
         if let outline = circle.outline, let view {
             return accuracy <= max(outlines[outline].size, GeofenceWatch.smallest)
                 && outlines[outline].distance(from: view) <= 0

@@ -2,6 +2,13 @@ package import Base
 
 /// What geofences are made of, and what they report.
 extension Geofences {
+    /// Who has added a fence. Raw values are persisted.
+    package enum Origin: String, CaseIterable, Sendable {
+        case person
+        /// In an answer to an upload. While a person's stop holds such a fence counts as none.
+        case server
+    }
+
     /// One fence as it is stored and listed.
     package struct Item: Equatable, Sendable {
         /// Never reused for another circle, so that stored state cannot be attributed to the wrong one.
@@ -12,12 +19,18 @@ extension Geofences {
         package var isInside: Bool?
         /// When it was added; nil for one that was added before that was kept.
         package var addedAt: Timestamp?
+        /// Who has added it; nil for one that was added before that was kept, which counts as a person's.
+        package var origin: Origin?
 
-        package init(key: Int64, fence: Geofence, isInside: Bool? = nil, addedAt: Timestamp? = nil) {
+        package init(
+            key: Int64, fence: Geofence, isInside: Bool? = nil, addedAt: Timestamp? = nil,
+            origin: Origin? = nil
+        ) {
             self.key = key
             self.fence = fence
             self.isInside = isInside
             self.addedAt = addedAt
+            self.origin = origin
         }
     }
 

@@ -18,6 +18,8 @@ package struct Geofences: Sendable {
         /// Metres along the ground; around a polygon it is wide enough for all of it.
         var radius: Double
         var isAtRest: Bool
+        /// A server has added it.
+        var isServers = false
         /// The polygon's place among the outlines; nil for a circle.
         var outline: Int?
     }
@@ -29,6 +31,10 @@ package struct Geofences: Sendable {
     var keys: [Int64] = []
     var fences: [Geofence] = []
     private var times: [Timestamp?] = []
+    private var origins: [Origin?] = []
+    private var countOfServers = 0
+    /// Those of servers count as none: fixes say nothing of them. Neither stored nor listed.
+    package var pausesServers = false
     private var indices: [String: Int] = [:]
     var trail = GeofenceTrail()
     var stays = GeofenceStays()
@@ -43,6 +49,7 @@ package struct Geofences: Sendable {
     package init(_ items: [Item] = [], nextKey: Int64 = 1, entered: [Int64: Timestamp] = [:]) {
         self.nextKey = max(nextKey, (items.map(\.key).max() ?? 0) + 1)
         for item in items.prefix(Self.limit) { set(item) }
+        countServers()
         drawOutlines()
         stays = GeofenceStays(
             keys.indices.filter { watches[$0].isInside == true }.compactMap { index in
@@ -52,6 +59,8 @@ package struct Geofences: Sendable {
 
     package var count: Int { fences.count }
     package var isEmpty: Bool { fences.isEmpty }
+    /// There are some that count.
+    package var needFixes: Bool { count > (pausesServers ? countOfServers : 0) }
     /// As defined by the user, in no order.
     package var all: [Geofence] { fences }
 
@@ -113,6 +122,7 @@ package struct Geofences: Sendable {
 
     /// It is not known any more whether the vehicle is in these.
     package mutating func forgetStates(of keys: [Int64]) {
+        let keys = Set(keys)
         for index in self.keys.indices where keys.contains(self.keys[index]) {
             stays.leave(self.keys[index])
             watches[index] = GeofenceWatch(isInside: nil)
@@ -123,12 +133,14 @@ package struct Geofences: Sendable {
     /// When the fence with this id was added; nil when there is none, or that is not known.
     package func addedAt(_ id: String) -> Timestamp? { indices[id].flatMap { times[$0] } }
 
-    /// Adds fences, replacing those with the same id. An identical circle keeps its state, and the time it was added; a
-    /// different one starts undecided.
+    /// Adds fences, replacing those with the same id. An identical circle keeps its state, the time it was added, and whose
+    /// it is; a different one starts undecided.
     ///
     /// - Returns: nil on success. If a limit would be exceeded nothing is added, and the first that does not fit is
     ///   returned.
-    package mutating func add(_ new: [Geofence], at time: Timestamp? = nil) -> Excess? {
+    package mutating func add(
+        _ new: [Geofence], by origin: Origin = .person, at time: Timestamp? = nil
+    ) -> Excess? {
         var known = indices.mapValues { fences[$0].cornerCount }
         var corners = known.values.reduce(0, +)
         for fence in new {
@@ -149,10 +161,11 @@ package struct Geofences: Sendable {
                 if fence.dwell != former { stays.ask(keys[index], for: fence.dwell) }
             } else {
                 if let index = indices[fence.id] { stays.leave(keys[index]) }
-                set(Item(key: nextKey, fence: fence, addedAt: time))
+                set(Item(key: nextKey, fence: fence, addedAt: time, origin: origin))
                 nextKey += 1
             }
         }
+        countServers()
         drawOutlines()
         return nil
     }
@@ -168,9 +181,11 @@ package struct Geofences: Sendable {
         keys = kept.map { keys[$0] }
         fences = kept.map { fences[$0] }
         times = kept.map { times[$0] }
+        origins = kept.map { origins[$0] }
         indices = [:]
         order = nil
         for (index, fence) in fences.enumerated() { indices[fence.id] = index }
+        countServers()
         drawOutlines()
         return removed.count
     }
@@ -190,20 +205,25 @@ package struct Geofences: Sendable {
 
     private func item(at index: Int) -> Item {
         Item(
-            key: keys[index], fence: fences[index], isInside: watches[index].isInside, addedAt: times[index])
+            key: keys[index], fence: fences[index], isInside: watches[index].isInside, addedAt: times[index],
+            origin: origins[index])
     }
+
+    private mutating func countServers() { countOfServers = origins.count { $0 == .server } }
 
     private mutating func set(_ item: Item) {
         order = nil
         let watch = GeofenceWatch(isInside: item.isInside)
         let circle = Circle(
-            centre: EarthPoint(item.fence.centre), radius: item.fence.radius, isAtRest: watch.isAtRest)
+            centre: EarthPoint(item.fence.centre), radius: item.fence.radius, isAtRest: watch.isAtRest,
+            isServers: item.origin == .server)
         if let index = indices[item.fence.id] {
             circles[index] = circle
             watches[index] = watch
             keys[index] = item.key
             fences[index] = item.fence
             times[index] = item.addedAt
+            origins[index] = item.origin
         } else {
             indices[item.fence.id] = fences.count
             circles.append(circle)
@@ -211,6 +231,7 @@ package struct Geofences: Sendable {
             keys.append(item.key)
             fences.append(item.fence)
             times.append(item.addedAt)
+            origins.append(item.origin)
         }
     }
 }

@@ -99,6 +99,23 @@ import Testing
         #expect(!found.isDenied)
     }
 
+    @Test("a vehicle without heartbeats owes a location a day while something of the server's is in force")
+    func dailyLocation() throws {
+        let commands =
+            "[sync.commands]\nenabled = true\nallow = [\"set_config\"]\nsettings = [\"\(interval)\"]\n"
+        for (format, isOwed) in [("template", true), ("beekon", false)] {
+            let layers = try layers(
+                "[sync]\nurl = \"https://a.example/\"\nformat = \"\(format)\"\n" + commands, nil)
+            let year: [String: SettingValue] = [interval: .number(31_536_000)]
+            #expect(layers.loaded(with: [:], server: year).loaded.settings.owesDailyLocation == isOwed)
+            // Nothing of the server's is in force.
+            #expect(!layers.loaded(with: year).loaded.settings.owesDailyLocation)
+            #expect(!layers.loaded(with: year, server: year).loaded.settings.owesDailyLocation)
+            #expect(
+                !layers.loaded(with: [:], server: [distance: .number(1)]).loaded.settings.owesDailyLocation)
+        }
+    }
+
     @Test("at the limits that are the server's own it may set what it likes")
     func limits() throws {
         let layers = try layers("[sync]\nurl = \"https://a.example/\"\nbatch_size = 50\n")

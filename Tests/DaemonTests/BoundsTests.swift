@@ -126,7 +126,7 @@ struct BoundsTests {
             var reply: Reply?
             _ = wait {
                 reply = desk.nextReply(visitor)
-                for case .addGeofences(_, let token) in desk.hub.reader.takeAll() { tokens.append(token) }
+                for case .addGeofences(_, let token, _) in desk.hub.reader.takeAll() { tokens.append(token) }
                 return reply != nil || !tokens.isEmpty
             }
             taken += tokens

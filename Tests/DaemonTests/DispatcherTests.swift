@@ -55,7 +55,7 @@ struct DispatcherTests {
             (.purgeRejected(of: .main), "rejected(Storage.RejectedWork.Act.purge, of: main, 4)"),
             (.requeueRejected(of: .main), "rejected(Storage.RejectedWork.Act.requeue, of: main, 5)"),
             (.setExtras(try .init(["a": "b"])), "setExtras([\"a\": \"b\"], 6)"),
-            (.addGeofences([]), "addGeofences([], 7)"),
+            (.addGeofences([]), "addGeofences([], 7, by: Tracking.Geofences.Origin.person)"),
             (.removeGeofences(["a"]), "removeGeofences(Optional([\"a\"]), 8)"),
             (.listGeofences(after: "a", limit: 5), "listGeofences(after: Optional(\"a\"), limit: 5, 9)"),
         ]

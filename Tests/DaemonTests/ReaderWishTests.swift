@@ -3,6 +3,7 @@ import DaemonConfiguration
 import GPSD
 import Linux
 import Storage
+import Synchronization
 import Testing
 import Tracking
 
@@ -166,6 +167,42 @@ struct ReaderWishTests {
         }
         #expect(refused == [7])
         #expect(!reader.pipeline.oneShots.isEmpty)
+    }
+
+    @Test("a stop from before its time was kept ends what a server's fences tell at the next start, once")
+    func fencesOfServer() throws {
+        let coordinate = try #require(Coordinate(latitude: 52.5, longitude: 13.25))
+        let fences = try ["a", "b"].map {
+            try Geofence(id: $0, latitude: 52.5, longitude: 13.25, radius: 100, notifiesOnExit: $0 == "a")
+        }
+        #expect(ask(.start(1)) == nil)
+        #expect(ask(.ofServer(.addGeofences, .addGeofences(fences, 2, by: .server), 2)) == nil)
+        for second in 0..<6 {
+            reader.follow(
+                .fix(Fix(time: start.advanced(bySeconds: Double(second)), mode: 3, coordinate: coordinate)),
+                now: instant(Double(second)))
+        }
+        #expect(reader.fences.geofences.items.map(\.isInside) == [true, true])
+        let latest = try #require(reader.recorder.latest)
+        let session = try #require(reader.sessions.session)
+        try hub.files.write(
+            SmallFiles.Intent(state: .stopped, session: session.id, startedAt: session.startedAt))
+        hub.board.hasListeners.store(true, ordering: .relaxed)
+        for expected in [1, 0] {
+            _ = hub.main.takeAll()
+            let next = try restarted()
+            var events: [GeofenceEvent] = []
+            for case .crossed(let event) in hub.main.takeAll() { events.append(event) }
+            #expect(events.count == expected)
+            for event in events {
+                #expect(
+                    event.crossing.geofence == "a" && event.reason == .stopped && event.session == session.id)
+                #expect(event.crossing.time >= latest.fix.time && event.coordinate == latest.fix.coordinate)
+            }
+            #expect(next.fences.geofences.items.map(\.isInside) == [nil, nil])
+            #expect(!next.fences.geofences.needFixes)
+            #expect(try hub.store.geofenceStates()?.isEmpty == true)
+        }
     }
 
     @Test("settings with which tracking would begin by itself are not for the server while it holds")

@@ -31,7 +31,7 @@ struct SessionKeeperTests {
 
     @Test("start and stop are durable, and known after a restart")
     func durable() throws {
-        #expect(try keeper.stop() == nil)
+        #expect(try keeper.stop(at: start) == nil)
         try keeper.start(.user, in: session, now: instant(0))
         #expect(keeper.session == session && keeper.change == StateChange(session, .tracking, .user, nil))
         #expect(try hub.store.openTrackingSession()?.id == session.id)
@@ -39,7 +39,7 @@ struct SessionKeeperTests {
         #expect(second.resume() == .tracking)
         #expect(second.change == StateChange(session, .tracking, .resumed))
         #expect(second.recall.next == .tail)
-        #expect(try second.stop() == session)
+        #expect(try second.stop(at: start) == session)
         second.close(session, at: start, now: instant(1))
         #expect(try hub.store.openTrackingSession() == nil)
         let third = restarted()
@@ -62,8 +62,12 @@ struct SessionKeeperTests {
         let third = restarted()
         #expect(third.resume() == .tracking && third.motion == nil && third.wish == person)
         try third.keep(.moving)
-        _ = try third.stop(for: Wish(tracks: false, origin: .person, time: start))
+        _ = try third.stop(for: Wish(tracks: false, origin: .person, time: start), at: start)
         #expect(third.motion == nil && intent?.motion == nil)
+        // Of a person's stop the moment is kept, for what it ends.
+        #expect(third.stoppedAt == start && intent?.stoppedAt == start.milliseconds)
+        let stopped = restarted()
+        #expect(stopped.resume() == .stopped && stopped.stoppedAt == start)
         let fourth = restarted()
         #expect(fourth.resume() == .stopped && fourth.motion == nil)
     }
@@ -79,7 +83,7 @@ struct SessionKeeperTests {
         second.note(person)
         #expect(intent?.wish == person && intent?.session == session.id)
         let closed = Wish(tracks: false, origin: .schedule, time: start.advanced(bySeconds: 3600))
-        #expect(try second.stop(for: closed) == session)
+        #expect(try second.stop(for: closed, at: start) == session)
         #expect(second.change == StateChange(session, .stopped, .system, .schedule))
         let third = restarted()
         #expect(third.resume() == .stopped && third.wish == closed)
@@ -100,7 +104,7 @@ struct SessionKeeperTests {
         #expect(rmdir(path) == 0)
         try keeper.start(.user, in: session, now: instant(0))
         #expect(unlink(path) == 0 && mkdir(path, 0o700) == 0)
-        #expect(throws: Failure.self) { try keeper.stop() }
+        #expect(throws: Failure.self) { try keeper.stop(at: start) }
         #expect(keeper.session == session)
     }
 
@@ -136,7 +140,7 @@ struct SessionKeeperTests {
     @Test("what somebody has said meanwhile counts more than the database")
     func meanwhile() throws {
         keeper.recall.add(.intent, .tail)
-        try keeper.stopUnknown(session)
+        try keeper.stopUnknown(session, at: start)
         #expect(keeper.state == .stopped && intent?.state == .stopped && !keeper.recall.isMissing(.intent))
         #expect(keeper.infer(from: (session, true), autostarts: true) == .nothing)
         try keeper.start(.user, in: session, now: instant(0))

@@ -132,6 +132,20 @@ func timeOfAdding() throws {
     #expect(desk.files.readGeofences().content?.addedAt("a") == time)
 }
 
+@Test("fences come back with who has added them, and those of an earlier version with nobody")
+func origins() throws {
+    let desk = try Desk()
+    var fences = Geofences()
+    _ = fences.add([try Geofence(id: "a", latitude: 1, longitude: 2, radius: 3)], by: .server)
+    _ = fences.add([try Geofence(id: "b", latitude: 1, longitude: 2, radius: 3)])
+    try desk.files.write(fences)
+    let found = try #require(desk.files.readGeofences().content)
+    #expect(found.items.map(\.origin) == [.server, .person])
+    try desk.files.write(
+        Geofences([.init(key: 1, fence: try Geofence(id: "c", latitude: 1, longitude: 2, radius: 3))]))
+    #expect(desk.files.readGeofences().content?.items.map(\.origin) == [nil])
+}
+
 @Test("other files go as they are told, and no others")
 func otherFiles() throws {
     let desk = try Desk()

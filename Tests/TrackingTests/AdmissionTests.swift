@@ -195,6 +195,32 @@ func triggersHaveRanks() {
     #expect(admission.decide(next) == .drop(.tooSoon))
 }
 
+@Test(
+    "after the longest silence one is admitted, while driving, parked, after a restart and in a new run of instants"
+)
+func longestSilence() {
+    var journey = Journey()
+    journey.admission.thresholds.gate = Gate.Thresholds(interval: 1e9, distance: 1e9)
+    journey.admission.thresholds.longestSilence = 86_400
+    journey.go(stretch(1, at: 10), stretch(1, at: 10, after: 86_398), stretch(2, at: 10))
+    #expect(journey.admitted == ["0 interval", "2 checkIn"])
+    // Parked, where nothing is admitted, and after a restart.
+    let last = Gate.Reference(time: fix(at: 0).time, coordinate: place(north: 0), bearing: nil)
+    let memory = Admission.Memory(motion: .stationary, spot: place(north: 0))
+    var parked = Admission(thresholds: journey.admission.thresholds, last: last, memory: memory)
+    func decide(_ time: Double) -> Gate.Verdict {
+        parked.decide(parked.observe(fix(at: time, north: 0, speed: 0)))
+    }
+    #expect(decide(86_399) == .drop(.paused))
+    #expect(decide(86_400) == .admit(.checkIn) && decide(172_799) == .drop(.paused))
+    #expect(decide(172_800) == .admit(.checkIn))
+    // With a time that was far ahead nothing can be compared.
+    parked.beginRun()
+    #expect(decide(100) == .admit(.checkIn) && decide(101) == .drop(.paused))
+    parked.thresholds.longestSilence = nil
+    #expect(decide(1e6) == .drop(.paused))
+}
+
 @Test("the odometer leaves out jitter between two stationary fixes")
 func odometer() {
     var journey = Journey(.gate)

@@ -2,7 +2,8 @@
 extension Wire {
     /// A crossing. id: UUIDv7. type is enter or exit. timestamp: the fix time of the crossing. reason: why an
     /// exit is told that no fix has shown: removed, when the geofence was removed or replaced while the
-    /// vehicle was inside, or reports no exits.
+    /// vehicle was inside, or reports no exits; stopped, when a person has stopped tracking and the geofence
+    /// is a server's, which then does not count.
     package struct GeofenceEvent: Codable, Sendable, Equatable {
         package var id: String
         package var sessionId: String

@@ -56,6 +56,8 @@ struct Failure: Error, Sendable {
         /// Too much is asked for at once; the seconds after which asking again is worth it.
         case busy(seconds: Int)
         case geofence(id: String)
+        /// A geofence of this id is a person's, and the server's to leave alone.
+        case exists(id: String)
         case setting(key: String)
         case parameter(String)
         /// Text that is no time.

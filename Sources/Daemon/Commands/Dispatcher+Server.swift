@@ -132,6 +132,7 @@ extension CommandError {
         case .location: self.init(.noLocation, reason)
         case .busy: self.init(.tooSoon, reason)
         case .geofence(let id): self.init(.invalidGeofence, "\(id): \(failure.reason)")
+        case .exists(let id): self.init(.exists, id)
         case .setting(let key):
             let isKnown = Key.named(key) != nil
             self.init(isKnown ? .invalidSetting : .unknownSetting, "\(key) \(failure.reason)")

@@ -258,7 +258,8 @@ final class Dispatcher {
         guard waiting == 0 || waiting + fences.count <= Geofences.limit else {
             throw Failure(kind: .busy(seconds: 1))
         }
-        try post(.addGeofences(fences, token), showing: .addGeofences, token, to: caller)
+        let origin: Geofences.Origin = caller.origin == .server ? .server : .person
+        try post(.addGeofences(fences, token, by: origin), showing: .addGeofences, token, to: caller)
         fencesUnderWay[token] = fences.count
     }
 

@@ -65,6 +65,8 @@ extension ControlError {
             case .location: .locationUnavailable(reason: failure.reason)
             case .busy(let seconds): .rateLimited(retryAfterSeconds: seconds)
             case .geofence(let id): .invalidGeofence(id: id, reason: failure.reason)
+            // It is the server that is refused this, over another way.
+            case .exists(let id): .invalidGeofence(id: id, reason: "it is a person's")
             case .setting(let key): .invalidConfiguration(key: key, reason: failure.reason)
             case .parameter(let name): .invalidParameter(name)
             case .time(let text): .invalidTime(value: text)

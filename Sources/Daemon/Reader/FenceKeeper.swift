@@ -47,9 +47,27 @@ final class FenceKeeper {
         }
         geofences = Geofences(
             items, nextKey: found?.nextKey ?? 1, entered: (known ?? [:]).compactMapValues(\.enteredAt))
+        settleOrigins(now: now)
         hub.board.publish(fences: geofences.all)
         mustStoreStates = known.map { $0.count > items.count { $0.isInside != nil } } ?? true
         keepStates(now: now)
+    }
+
+    /// Fences that were added before they remembered whose they are: the journal says which are a server's.
+    private func settleOrigins(now: BootInstant) {
+        guard geofences.items.contains(where: { $0.origin == nil }) else { return }
+        do {
+            let served = ServedFences(try hub.store.commands(named: ServedFences.commands))
+            var settled = geofences
+            settled.settleOrigins { served.added($0) }
+            try hub.files.write(settled)
+            geofences = settled
+        } catch let error as StorageError {
+            // They count as a person's until the next start, which tries again.
+            note(error, now: now)
+        } catch {
+            Log.error(.storageFailed, "whose geofences are could not be written: \(error)")
+        }
     }
 
     // MARK: What users change
@@ -58,9 +76,16 @@ final class FenceKeeper {
     typealias Exits = (_ left: [Geofences.Item], _ gone: [Int64]) throws(Failure) -> Void
 
     /// Durable when it returns, all or nothing.
-    func add(_ list: [Geofence], now: BootInstant, recording exits: Exits) throws(Failure) {
+    ///
+    /// - Parameter origin: who adds them. What is a person's cannot be replaced by a server's.
+    func add(
+        _ list: [Geofence], by origin: Geofences.Origin = .person, now: BootInstant, recording exits: Exits
+    ) throws(Failure) {
+        if origin == .server, let id = geofences.personsAmong(list) {
+            throw Failure(kind: .exists(id: id))
+        }
         var changed = geofences
-        if let excess = changed.add(list, at: hub.clock.time(now: now)) {
+        if let excess = changed.add(list, by: origin, at: hub.clock.time(now: now)) {
             throw Failure(kind: .geofence(id: excess.id), reason: excess.reason)
         }
         try record(exits, leadingTo: changed)
@@ -111,6 +136,9 @@ final class FenceKeeper {
 
     /// States have been stored with events.
     func noteStoredStates() { mustKeepStates = true }
+
+    /// Those of servers count as none, or do again.
+    func pauseServers(_ isPaused: Bool) { geofences.pausesServers = isPaused }
 
     /// The database is a new one, or has lost rows.
     func noteChangedDatabase() { mustStoreStates = true }

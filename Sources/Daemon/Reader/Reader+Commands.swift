@@ -45,11 +45,11 @@ extension Reader {
                 try setOdometer(to: metres, now: now)
                 return .done
             }
-        case .addGeofences(let list, let token):
+        case .addGeofences(let list, let token, let origin):
             complete(token) { () throws(Failure) in
                 // The snapshot before the answer: clients that are notified read it.
                 defer { publish(now: now) }
-                try fences.add(list, now: now) { (left, gone) throws(Failure) in
+                try fences.add(list, by: origin, now: now) { (left, gone) throws(Failure) in
                     try record(exitsFrom: left, forgetting: gone, now: now)
                 }
                 return .done
@@ -196,7 +196,7 @@ extension Reader {
         schedule.configure(new.tracking)
         configureVehicle(now: now)
         pipeline.configure(
-            thresholds: Admission.Thresholds(new.tracking), trips: Trips.Thresholds(new),
+            thresholds: Admission.Thresholds(new), trips: Trips.Thresholds(new),
             isReplay: new.gpsd.replay)
         guard let last = link.configure(new.gpsd, now: now) else { return }
         for event in last { follow(event, now: now) }

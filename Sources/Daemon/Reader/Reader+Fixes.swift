@@ -132,7 +132,7 @@ extension Reader {
     /// - Returns: whether gpsd was let go now.
     @discardableResult
     func adjustLink(now: BootInstant) -> Bool {
-        if sessions.session != nil || !fences.geofences.isEmpty || !pipeline.oneShots.isEmpty
+        if sessions.session != nil || fences.geofences.needFixes || !pipeline.oneShots.isEmpty
             || schedule.needsTime
         {
             link.acquire(now: now)

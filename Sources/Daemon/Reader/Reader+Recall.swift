@@ -20,12 +20,19 @@ extension Reader {
             pipeline.beginSession()
             if let motion = sessions.motion { pipeline.setMotion(motion) }
         case .stopped:
+            // A stop that was cut off before what it ends was recorded.
+            if let open = (try? hub.store.openTrackingSession()) ?? nil {
+                followHold(ending: Session(open), now: now)
+                flush(now: now)
+            }
             sessions.closeLeftOpen(latest: recorder.latest?.fix.time)
             sessions.recall.add(.eventSession)
-        case .unknown: sessions.recall.add(.intent, .eventSession)
+        case .unknown:
+            sessions.recall.add(.intent, .eventSession)
         }
         sessions.recall.add(.vehicle)
         recall(now: now)
+        followHold(now: now)
         resumeVehicle(now: now)
         adjustLink(now: now)
         odometer.isRunning = true
@@ -82,17 +89,18 @@ extension Reader {
 
     private func takeUp(_ latest: (session: Session, isOpen: Bool)?, now: BootInstant) {
         switch sessions.infer(from: latest, autostarts: settings.tracking.autostart) {
-        case .nothing: return
+        case .nothing: return followHold(now: now)
         case .autostart:
             do {
                 _ = try start(.autostart, for: wish(tracks: true, of: .person, now: now), now: now)
             } catch {
                 Log.error(.storageFailed, "autostart failed: \(error.reason)")
             }
-            return
+            return followHold(now: now)
         case .resumed: beginSession()
         case .stopped: break
         }
+        followHold(now: now)
         adjustLink(now: now)
         publishState(now: now)
     }

@@ -61,6 +61,7 @@ extension Reader {
         let session = newSession(now: now)
         try sessions.start(reason, in: session, for: wish, now: now)
         beginSession()
+        followHold(now: now)
         adjustLink(now: now)
         publishState(now: now)
         return session.id
@@ -80,19 +81,24 @@ extension Reader {
     private func stop(for wish: Wish, now: BootInstant) throws(Failure) {
         defer { if sessions.holdsAgainstServer { refuseServerRequests() } }
         if sessions.recall.isMissing(.intent) {
-            try sessions.stopUnknown(newSession(now: now), for: wish)
+            try sessions.stopUnknown(newSession(now: now), for: wish, at: stopTime(now: now))
+            followHold(now: now)
+            flush(now: now)
             sessions.closeLeftOpen(latest: recorder.latest?.fix.time)
             return publishState(now: now)
         }
         guard sessions.session != nil else {
             return try noting(now: now) { () throws(Failure) in
-                try sessions.stayStopped(for: wish, newSession(now: now))
+                try sessions.stayStopped(for: wish, newSession(now: now), at: stopTime(now: now))
+                followHold(now: now)
+                flush(now: now)
             }
         }
         // Epochs that are still open belong to the session.
         for event in link.flush(now: now) { follow(event, now: now) }
-        guard let session = try sessions.stop(for: wish) else { return }
+        guard let session = try sessions.stop(for: wish, at: stopTime(now: now)) else { return }
         pipeline.driving.endTracking()
+        followHold(ending: session, now: now)
         adjustLink(now: now)
         flush(now: now)
         sessions.close(session, at: hub.clock.time(now: now), now: now)

@@ -47,7 +47,7 @@ final class Reader {
         odometer = OdometerKeeper(hub: hub)
         var random = SystemRandomNumberGenerator()
         pipeline = FixPipeline(
-            thresholds: Admission.Thresholds(settings.tracking), trips: Trips.Thresholds(settings),
+            thresholds: Admission.Thresholds(settings), trips: Trips.Thresholds(settings),
             isReplay: settings.gpsd.replay, boot: events.boot,
             ids: UUIDv7Generator(using: &random))
     }

@@ -15,7 +15,7 @@ enum ReaderCommand: Sendable {
     case setExtras([String: String], Token)
     /// Metres.
     case setOdometer(Double, Token)
-    case addGeofences([Geofence], Token)
+    case addGeofences([Geofence], Token, by: Geofences.Origin = .person)
     /// nil: all of them.
     case removeGeofences([String]?, Token)
     /// One page of them, after the fence with this id.

@@ -44,6 +44,8 @@ final class SessionKeeper {
     private var lostIntent: SmallFiles.Trouble?
     /// Who decided that, as far as it is known; nil before anybody has.
     private(set) var wish: Wish?
+    /// When a person's stop came that holds; nil where that is not known, and while none does.
+    private(set) var stoppedAt: Timestamp?
     /// What somebody says the vehicle does, until a location is stored that goes by it; nil: nothing.
     private(set) var motion: MotionState?
     /// What the store could not tell yet.
@@ -126,6 +128,7 @@ final class SessionKeeper {
             return .tracking
         case .stopped:
             (phase, reason, latest) = (.stopped, intent.wish.isSystems ? .system : .user, id)
+            stoppedAt = intent.stoppedAt.map { Timestamp(milliseconds: $0) }
             return .stopped
         }
     }
@@ -214,6 +217,7 @@ final class SessionKeeper {
 
     private func enter(_ session: Session, _ reason: StateChange.Reason) {
         (phase, self.reason, latest) = (.tracking(session), reason, session.id)
+        stoppedAt = nil
         // Rows of the previous session may still be waiting: this session must not be written before them.
         recall.remove(.tail)
         recall.remove(.intent)
@@ -221,10 +225,11 @@ final class SessionKeeper {
 
     /// Ends tracking; the wish to stop is durable when it returns.
     ///
+    /// - Parameter time: the present, by the best clock there is.
     /// - Returns: the session to be closed once its last rows are stored; nil when nothing was tracked.
-    func stop(for wish: Wish? = nil) throws(Failure) -> Session? {
+    func stop(for wish: Wish? = nil, at time: Timestamp) throws(Failure) -> Session? {
         guard let session else { return nil }
-        try writeStop(session, wish)
+        try writeStop(session, wish, at: time)
         (phase, reason) = (.stopped, wish?.isSystems == true ? .system : .user)
         return session
     }
@@ -248,8 +253,10 @@ final class SessionKeeper {
     /// Nothing is tracked, and somebody wishes it to stay so. A stop that was another's becomes a person's, which holds, also
     /// before anything has ever been tracked: durable when it returns.
     ///
-    /// - Parameter placeholder: stands in for the session where there has been none.
-    func stayStopped(for wish: Wish, _ placeholder: Session) throws(Failure) {
+    /// - Parameters:
+    ///   - placeholder: stands in for the session where there has been none.
+    ///   - time: the present, by the best clock there is.
+    func stayStopped(for wish: Wish, _ placeholder: Session, at time: Timestamp) throws(Failure) {
         // What holds already need not be written again, and a disk that fails is no reason to refuse it.
         guard wish.isPersonsStop, self.wish?.isPersonsStop != true else {
             note(wish)
@@ -259,15 +266,17 @@ final class SessionKeeper {
         let known = hub.files.readIntent().content.flatMap { intent in
             intent.session.map { Session(id: $0, startedAt: Timestamp(milliseconds: intent.startedAt)) }
         }
-        try writeStop(known ?? placeholder, wish)
+        try writeStop(known ?? placeholder, wish, at: time)
         if phase == .stopped { reason = .user }
     }
 
     /// The database cannot say yet what was intended, and now somebody has said it: the end of tracking.
     ///
-    /// - Parameter placeholder: stands in for the session, which is not known.
-    func stopUnknown(_ placeholder: Session, for wish: Wish? = nil) throws(Failure) {
-        try writeStop(placeholder, wish)
+    /// - Parameters:
+    ///   - placeholder: stands in for the session, which is not known.
+    ///   - time: the present, by the best clock there is.
+    func stopUnknown(_ placeholder: Session, for wish: Wish? = nil, at time: Timestamp) throws(Failure) {
+        try writeStop(placeholder, wish, at: time)
         recall.remove(.intent)
         (phase, reason) = (.stopped, .user)
     }
@@ -316,23 +325,25 @@ final class SessionKeeper {
 
     // MARK: The file of the intent
 
-    private func writeStop(_ session: Session, _ wish: Wish?) throws(Failure) {
+    private func writeStop(_ session: Session, _ wish: Wish?, at time: Timestamp) throws(Failure) {
+        let moment = wish?.isPersonsStop == true ? time : nil
         do {
-            try write(.stopped, session, wish)
+            try write(.stopped, session, wish, stoppedAt: moment)
         } catch {
             throw Failure(reason: "the wish to stop could not be written: \(error)")
         }
         self.wish = wish
+        stoppedAt = moment
         motion = nil
     }
 
     /// A full disk is no reason to go on tracking somebody who has asked for it to end.
     private func write(
-        _ state: SmallFiles.Intent.State, _ session: Session, _ wish: Wish?
+        _ state: SmallFiles.Intent.State, _ session: Session, _ wish: Wish?, stoppedAt: Timestamp? = nil
     ) throws(SystemError) {
         let intent = SmallFiles.Intent(
             state: state, session: session.id, startedAt: session.startedAt, origin: wish?.origin,
-            decidedAt: wish?.time, motion: state == .tracking ? motion : nil)
+            decidedAt: wish?.time, stoppedAt: stoppedAt, motion: state == .tracking ? motion : nil)
         try hub.makingRoom { () throws(SystemError) in try hub.files.write(intent) }
         hub.board.note(renewed: SmallFiles.Name.intent)
     }

@@ -16,7 +16,11 @@ extension Trips.Thresholds {
 }
 
 extension Admission.Thresholds {
-    init(_ settings: Settings.Tracking) {
+    /// Seconds between two locations of a vehicle that its server hears of by nothing else.
+    private static let day = 86_400.0
+
+    init(_ all: Settings) {
+        let settings = all.tracking
         let whileStationary: Admission.WhileStationary =
             switch settings.stationaryMode {
             case .pause: .nothing
@@ -31,6 +35,7 @@ extension Admission.Thresholds {
                 radius: settings.stationaryRadiusMeters, duration: settings.stationaryAfterSeconds),
             whileStationary: whileStationary, detectsActivity: settings.detectActivity,
             quality: QualityLimits(
-                accuracy: settings.lowAccuracyMeters, speed: settings.implausibleSpeedMps))
+                accuracy: settings.lowAccuracyMeters, speed: settings.implausibleSpeedMps),
+            longestSilence: all.owesDailyLocation ? Self.day : nil)
     }
 }

@@ -22,6 +22,8 @@ extension SmallFiles {
             var addedAt: Int64?
             /// Seconds; absent where no stay is recorded.
             var dwell: Double?
+            /// As `Geofences.Origin` has it; an earlier version did not keep it.
+            var origin: String?
         }
 
         var nextKey: Int64
@@ -44,7 +46,8 @@ extension SmallFiles {
             (try? fence(entry)).map {
                 Geofences.Item(
                     key: entry.key, fence: $0,
-                    addedAt: entry.addedAt.map { Timestamp(milliseconds: $0) })
+                    addedAt: entry.addedAt.map { Timestamp(milliseconds: $0) },
+                    origin: entry.origin.flatMap { Geofences.Origin(rawValue: $0) })
             }
         }
         return items.count == found.geofences.count ? Geofences(items, nextKey: found.nextKey) : nil
@@ -69,7 +72,8 @@ extension SmallFiles {
                 longitude: item.fence.centre.longitude, radius: item.fence.radius,
                 polygon: item.fence.polygon?.corners.map { [$0.longitude, $0.latitude] },
                 notifiesOnEntry: item.fence.notifiesOnEntry, notifiesOnExit: item.fence.notifiesOnExit,
-                addedAt: item.addedAt?.milliseconds, dwell: item.fence.dwell)
+                addedAt: item.addedAt?.milliseconds, dwell: item.fence.dwell,
+                origin: item.origin?.rawValue)
         }
         try write(
             Name.geofences, Definitions(nextKey: geofences.nextKey, geofences: entries), isLarge: true)

@@ -19,6 +19,9 @@ extension SmallFiles {
         package var origin: String?
         /// When, in Unix milliseconds; nil when the time was not known.
         package var decidedAt: Int64?
+        /// When a person's stop came by the best clock there was, in Unix milliseconds; nil for another's, and in a file of an
+        /// earlier version.
+        package var stoppedAt: Int64?
         /// What somebody says the vehicle does, as `MotionState` has it, until a fix has gone by it; nil: nothing.
         package var motion: String?
 
@@ -27,16 +30,18 @@ extension SmallFiles {
         /// - Parameters:
         ///   - origin: nil: a person.
         ///   - decidedAt: nil when the time is not known.
+        ///   - stoppedAt: nil unless a person stops.
         ///   - motion: what somebody says the vehicle does; nil: nothing.
         package init(
             state: State, session: UUIDv7, startedAt: Timestamp, origin: Wish.Origin? = nil,
-            decidedAt: Timestamp? = nil, motion: MotionState? = nil
+            decidedAt: Timestamp? = nil, stoppedAt: Timestamp? = nil, motion: MotionState? = nil
         ) {
             self.state = state
             sessionID = session.description
             self.startedAt = startedAt.milliseconds
             self.origin = origin?.rawValue
             self.decidedAt = decidedAt?.milliseconds
+            self.stoppedAt = stoppedAt?.milliseconds
             self.motion = motion?.rawValue
         }
 
@@ -64,7 +69,7 @@ extension SmallFiles {
     package func readIntent() -> Reading<Intent> {
         read(Name.intent) { (found: Intent) in
             found.session != nil && Self.years.contains(found.startedAt)
-                && found.decidedAt.map(Self.years.contains) ?? true
+                && [found.decidedAt, found.stoppedAt].compactMap(\.self).allSatisfy(Self.years.contains)
         }
     }
 

@@ -118,6 +118,14 @@ extension Store {
         }
     }
 
+    /// Commands with one of these names that have been done, or are to be.
+    @available(*, noasync, message: "blocks on the disk")
+    package func commands(named names: [String]) throws(StorageError) -> [CommandRecord] {
+        try perform("read commands") { (writer) throws(SQLiteError) in
+            try writer.tables.commands.named(names)
+        }
+    }
+
     /// The highest number of a signed list that commands came in; nil when there is none.
     @available(*, noasync, message: "blocks on the disk")
     package func highestCommandCounter() throws(StorageError) -> Int64? {

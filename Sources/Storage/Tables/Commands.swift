@@ -119,6 +119,13 @@ struct Commands {
         try all("destination = ? AND \(Self.isQueued)", [.text(destination.text)], limit: limit)
     }
 
+    /// Those that were not refused.
+    func named(_ names: [String]) throws(SQLiteError) -> [CommandRecord] {
+        let places = names.map { _ in "?" }.joined(separator: ", ")
+        return try all(
+            "error IS NULL AND name IN (\(places))", names.map { .text($0) }, limit: CommandRecord.limit)
+    }
+
     /// Those that came after one, in their order.
     static func page(
         after seq: Int64, limit: Int, _ db: Connection

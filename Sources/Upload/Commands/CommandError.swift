@@ -18,6 +18,8 @@ package struct CommandError: Error, Equatable, Sendable {
         case invalidSetting = "invalid_setting"
         /// A geofence is none, or there are too many.
         case invalidGeofence = "invalid_geofence"
+        /// A geofence of that id has been added by a person, with another shape.
+        case exists
         /// The id was seen with other content.
         case idReused = "id_reused"
         /// A person has stopped tracking, and the server may neither start nor find the vehicle.

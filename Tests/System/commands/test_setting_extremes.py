@@ -138,9 +138,13 @@ class WithoutHeartbeatTests(ClockTest):
                 "settings": ["tracking.interval_seconds", "tracking.stationary_after_seconds"]}})
         daemon.start()
         daemon.call("Start")
-        gps.settle()
-        daemon.wait_stored(1)
+        self.settle(gps, daemon)
         return server, gps, daemon, clocks
+
+    def settle(self, gps, daemon):
+        """Fixes that settle the time, all of which the daemon has decided: the clocks must not be moved before."""
+        gps.settle()
+        daemon.wait_status(lambda status: self.decided(daemon, status) >= 3, "the first fixes")
 
     def let_pass(self, gps, clocks, seconds: int):
         clocks.suspend(seconds)
@@ -176,7 +180,7 @@ class WithoutHeartbeatTests(ClockTest):
                 # Counted from the last one that was admitted, also after a restart.
                 daemon.kill()
                 daemon.start()
-                gps.settle()
+                self.settle(gps, daemon)
         daemon.sync_until(lambda answer: answer["pending"] == 0, "all is sent")
         # Taken back, nothing of the server's is in force: what the files say is the operator's own affair.
         self.let_pass(gps, clocks, DAY)

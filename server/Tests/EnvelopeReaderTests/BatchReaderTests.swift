@@ -32,7 +32,7 @@ import Testing
             ##"{ "new": {"a":[1,{"b":null}],"c":"\u00e9\"}"}, "id" : "0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20","##
             + #" "timestamp":"2026-06-15T14:34:10+02:00","trigger":"manual","motion":"unknown","is_mock":true,"#
             + #""l\u0061titude":-0,"longitude":1.5e1}"#
-        let event = Samples.event.dropLast() + #","reason":"removed"}"#
+        let event = Samples.event.dropLast() + #","reason":"stopped"}"#
         let text = Samples.envelope(
             locations: ["\n" + location + "\t"], events: [String(event)],
             more: #","status":{"state":"tracking"}"#)

@@ -1,0 +1,26 @@
+/// Whose geofences are, and what follows from it.
+extension Geofences {
+    /// Of what a server wants to add, the first that is a person's and has another shape there: it is not the server's to
+    /// change.
+    package func personsAmong(_ new: [Geofence]) -> String? {
+        new.first { fence in
+            guard let known = item(fence.id), known.origin != .server else { return false }
+            return !known.fence.hasGeometry(of: fence)
+        }?.id
+    }
+
+    /// Those that servers have added.
+    package var ofServers: [Item] { items.filter { $0.origin == .server } }
+
+    /// It has become known whose those are of which it was not.
+    ///
+    /// - Parameter isServers: whether it is a server's; of the others a person is the origin.
+    package mutating func settleOrigins(isServers: (Item) -> Bool) {
+        let settled = items.map { item in
+            var item = item
+            if item.origin == nil { item.origin = isServers(item) ? .server : .person }
+            return item
+        }
+        self = Geofences(settled, nextKey: nextKey, entered: entered)
+    }
+}

@@ -113,7 +113,8 @@ let package = Package(
             ]),
 
         executable("beekond", ["Daemon", "Linux"]),
-        executable("beekonctl", ["Base", "ControlProtocol", "ControlTool", "Doctor", "Linux", argumentParser]),
+        executable(
+            "beekonctl", ["Base", "ControlProtocol", "ControlTool", "Doctor", "Linux", argumentParser]),
         executable("beekon-sim", ["Base", "Simulation", argumentParser]),
         executable(
             "beekon-fleet",

@@ -26,7 +26,7 @@ from support.ports import free_port
 from support.programs import program
 from support.waiting import PATIENCE, wait_for
 
-SETPRIV = shutil.which("setpriv")
+SETPRIV = shutil.which("setpriv") or ""
 # Everybody else says which rights are missing; these are about root.
 ROOT = unittest.skipUnless(os.geteuid() == 0, "what is asked is what root is told")
 
@@ -314,7 +314,8 @@ class SettingsTests(CtlTest):
     def test_what_is_piped_is_whole(self):
         """Whoever looks for a url with grep finds all of it."""
         url = "https://api.example.com/" + "v1/" * 60
-        daemon = self.fake_daemon(GetConfig={"settings": [{"key": "sync.url", "value": url, "origin": "/etc/beekond/beekond.toml:2"}]})
+        daemon = self.fake_daemon(GetConfig={"settings": [
+            {"key": "sync.url", "value": url, "origin": "/etc/beekond/beekond.toml:2"}]})
         for words in (["config", "show"], ["config", "show", "--origin"]):
             self.assertIn(url, self.run_ctl(daemon, *words).stdout)
 

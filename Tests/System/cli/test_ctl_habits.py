@@ -93,8 +93,8 @@ class SpellingTests(CtlTest):
         done = self.run_ctl(self.fake_daemon(), "status", "--socket", path, code=69)
         self.assertNotIn("systemctl", done.stderr)
         self.assertIn("beekond --socket", done.stderr)
-        done = subprocess.run([program("beekonctl"), "status"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
-                              env={name: value for name, value in os.environ.items() if name != "BEEKOND_SOCKET"})
+        done = subprocess.run([program("beekonctl"), "status"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=60, env={name: value for name, value in os.environ.items() if name != "BEEKOND_SOCKET"})
         if "not running" in done.stderr:
             self.assertIn("sudo systemctl", done.stderr)
 
@@ -274,7 +274,8 @@ class ProgressTests(CtlTest):
         fake, daemon = self.tracking()
         fake.drive(3)
         daemon.wait_stored(4)
-        self.assertIn("4 stored locations, 4 of which nobody has received", self.on_terminal(daemon, "delete", answer="n", code=1))
+        self.assertIn("4 stored locations, 4 of which nobody has received",
+                      self.on_terminal(daemon, "delete", answer="n", code=1))
 
 
 class UnitTests(CtlTest):

@@ -85,8 +85,10 @@ TRIPS = {"trips": [
      "top_speed": 31.4, "idle_seconds": 240.0},
     {"started_at": ago(20 * MINUTE), "distance_meters": 9_300.0, "duration_seconds": 1200.0, "idle_seconds": 30.0}]}
 EVENTS = {"events": [
-    {"id": BATCH, "session_id": SESSION, "kind": "geofence", "type": "enter", "subject": "depot-north-gate-7", "timestamp": ago(HOUR)},
-    {"id": BATCH, "session_id": SESSION, "kind": "ignition", "type": "off", "timestamp": ago(50 * MINUTE), "time_estimated": True},
+    {"id": BATCH, "session_id": SESSION, "kind": "geofence", "type": "enter", "subject": "depot-north-gate-7",
+     "timestamp": ago(HOUR)},
+    {"id": BATCH, "session_id": SESSION, "kind": "ignition", "type": "off", "timestamp": ago(50 * MINUTE),
+     "time_estimated": True},
     {"id": BATCH, "session_id": SESSION, "kind": "odometer", "type": "set", "data": {"odometer_meters": 123456789}}]}
 SESSIONS = {"sessions": [
     {"id": SESSION, "started_at": ago(DAY), "stopped_at": ago(20 * HOUR), "locations": 412, "distance_meters": 48_200.0},
@@ -114,7 +116,8 @@ LIVE = [
     {"event": {"kind": "sync", "destination": "main", "sync": SEVERAL["status"]["sync"]}},
     {"event": {"kind": "location", "location": place(1, 5 * SECOND)}},
     {"event": {"kind": "http", "destination": "main", "http": {
-        "batch": BATCH, "attempt": 2, "status": 422, "milliseconds": 35, "bytes": 1200, "outcome": "rejected", "reason": REASON}}},
+        "batch": BATCH, "attempt": 2, "status": 422, "milliseconds": 35, "bytes": 1200, "outcome": "rejected",
+        "reason": REASON}}},
     {"event": {"kind": "vehicle_event", "vehicle_event": EVENTS["events"][0]}},
     {"event": {"kind": "command", "destination": "main", "command": COMMANDS["commands"][1]}}]
 

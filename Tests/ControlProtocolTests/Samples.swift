@@ -6,7 +6,7 @@ enum Samples {
     static let location = Wire.Location(
         id: "0190", sessionId: "0191", timestamp: time, trigger: "interval", motion: "moving", isMock: false,
         latitude: 37.7749, longitude: -122.4194, accuracy: 5.2, speed: 2.5, bearing: 180, altitude: 14.3,
-        activity: "automotive", quality: "low_accuracy")
+        activity: "automotive", quality: "low_accuracy", ignition: true)
     static let bareLocation = Wire.Location(
         id: "0190", timestamp: time, trigger: "interval", motion: "unknown", isMock: true, latitude: 0,
         longitude: 0)

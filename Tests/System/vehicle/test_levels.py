@@ -42,6 +42,15 @@ FORMATS = {"osmand": {"format": "osmand", "device_id": "van"}, "owntracks": {"fo
            "shape": {"format": "template", "location_template": RECORD}}
 
 
+def keys(listener) -> set:
+    """Ids as SQLite's hex() spells them."""
+    return {found.replace("-", "").upper() for found in listener.ids}
+
+
+def wait_reported(listener, known: set):
+    wait_for(lambda: keys(listener) - known, "a row is reported as stored")
+
+
 class LevelTest(CtlTest):
     def listener_of(self, daemon, name: str) -> Listener:
         server = Listener()
@@ -158,28 +167,6 @@ class IgnitionRowTests(LevelTest):
         wait_for(lambda: daemon.call("Sync")["pending"] == 0, "it is accepted")
         self.assertIs(backend.requests[-1].root["locations"][0]["ignition"], True)
 
-    def test_a_salvage_keeps_it(self):
-        gps = self.fake()
-        daemon = self.daemon(gps.port, vehicle={"ignition": "manual"})
-        daemon.start()
-        daemon.call("Start")
-        daemon.call("SetIgnition", on=True)
-        gps.settle()
-        gps.drive(4)
-        daemon.wait_stored(5)
-        daemon.kill()
-        path = os.path.join(daemon.state, "beekon.db")
-        with sqlite3.connect(path) as connection:
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            [(root,)] = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'counters'")
-            [(page,)] = connection.execute("PRAGMA page_size")
-        with open(path, "r+b") as file:
-            file.seek((root - 1) * page)
-            file.write(b"\xa5" * page)
-        daemon.start()
-        self.assertTrue(any("corrupt" in name for name in os.listdir(daemon.state)))
-        self.assertEqual([row.get("ignition") for row in daemon.call("GetLocations")["locations"]], [True] * 5)
-
 
 class BatteryTests(LevelTest):
     """A made-up machine with power supplies."""
@@ -268,8 +255,32 @@ class BatteryTests(LevelTest):
         self.drain(daemon)
         self.assertEqual([row["batt"] for row in others["owntracks"].rows], [83, 20])
 
-    def keys(self, listener) -> set:
-        return {found.replace("-", "").upper() for found in listener.ids}
+    def test_a_salvage_keeps_it(self):
+        root = self.machine(BAT0={"type": "Battery", "status": "Charging", "capacity": 83})
+        gps = self.fake()
+        daemon = self.daemon(gps.port, vehicle={"ignition": "manual"})
+        daemon.environment["BEEKOND_MACHINE_ROOT"] = root
+        self.listener_of(daemon, "owntracks")
+        daemon.start()
+        daemon.call("Start")
+        daemon.call("SetIgnition", on=True)
+        gps.settle()
+        gps.drive(4)
+        daemon.wait_stored(5)
+        daemon.kill()
+        path = os.path.join(daemon.state, "beekon.db")
+        with sqlite3.connect(path) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            before = connection.execute("SELECT hex(id), ignition, battery FROM locations ORDER BY ts").fetchall()
+            [(page,)] = connection.execute("PRAGMA page_size")
+            [(root_page,)] = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'counters'")
+        self.assertEqual({row[1:] for row in before}, {(1, 83 << 3 | 2)})
+        with open(path, "r+b") as file:
+            file.seek((root_page - 1) * page)
+            file.write(b"\xa5" * page)
+        daemon.start()
+        self.assertTrue(any("corrupt" in name for name in os.listdir(daemon.state)))
+        self.assertEqual(daemon.query("SELECT hex(id), ignition, battery FROM locations ORDER BY ts"), before)
 
     def test_a_row_survives_sigkill_whole(self):
         root = self.machine(BAT0={"type": "Battery", "status": "Discharging", "capacity": 1})
@@ -286,12 +297,12 @@ class BatteryTests(LevelTest):
             listener = self.listening(daemon)
             gps.settle()
             gps.drive(life)
-            wait_for(lambda listener=listener, known=known: self.keys(listener) - known, "a row is reported as stored")
+            wait_reported(listener, known)
             daemon.kill()
             listener.close()
             rows = daemon.query("SELECT hex(id), ignition, battery >> 3 FROM locations")
             stored = {row[0] for row in rows}
-            self.assertLessEqual(self.keys(listener), stored)
+            self.assertLessEqual(keys(listener), stored)
             # Reported or not: what is there is whole, and of its time.
             self.assertEqual({row[1:] for row in rows if row[0] not in known}, {(life % 2, life)})
             known = stored

@@ -56,6 +56,7 @@ struct LocationGPX {
         text += Self.element("beekond:motion", location.motion)
         text += Self.element("beekond:activity", location.activity)
         text += Self.element("beekond:quality", location.quality)
+        text += Self.element("beekond:ignition", location.ignition.map { $0 ? "true" : "false" })
         if location.isMock { text += Self.element("beekond:is_mock", "true") }
         return text + "</extensions></trkpt>"
     }

@@ -41,7 +41,7 @@ private struct Properties: Encodable {
     let location: Wire.Location
 
     private enum Names: String, CodingKey {
-        case timestamp, trigger, motion, accuracy, speed, bearing, activity, quality
+        case timestamp, trigger, motion, accuracy, speed, bearing, activity, quality, ignition
         case session = "session_id"
         case isMock = "is_mock"
     }
@@ -58,5 +58,6 @@ private struct Properties: Encodable {
         try container.encodeIfPresent(location.bearing, forKey: .bearing)
         try container.encodeIfPresent(location.activity, forKey: .activity)
         try container.encodeIfPresent(location.quality, forKey: .quality)
+        try container.encodeIfPresent(location.ignition, forKey: .ignition)
     }
 }

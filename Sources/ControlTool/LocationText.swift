@@ -74,7 +74,7 @@ package enum LocationText {
 package enum LocationCSV {
     package static let header =
         "id,session_id,timestamp,trigger,motion,is_mock,latitude,longitude,accuracy,speed,bearing,altitude,"
-        + "activity,quality"
+        + "activity,quality,ignition"
 
     /// One line; absent values are empty.
     package static func row(_ location: Wire.Location) -> String {
@@ -87,7 +87,10 @@ package enum LocationCSV {
                 location.id, location.sessionId ?? "", location.timestamp, location.trigger, location.motion,
                 location.isMock ? "true" : "false",
             ] + numbers.map { $0.map(Quantity.exact) ?? "" }
-            + [location.activity ?? "", location.quality ?? ""]
+            + [
+                location.activity ?? "", location.quality ?? "",
+                location.ignition.map { $0 ? "true" : "false" } ?? "",
+            ]
         return fields.map(field).joined(separator: ",")
     }
 

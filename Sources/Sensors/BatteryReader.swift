@@ -5,30 +5,30 @@ package import Tracking
 /// The batteries that the machine runs on, as the kernel lists them in `/sys/class/power_supply`: those of the type Battery that
 /// are not of the scope Device, which are those of mice and keyboards.
 package enum BatteryReader {
-    /// Supplies that are looked at; more have no machine.
+    /// Supplies that are looked at; no machine has more.
     private static let limit = 64
 
-    /// Looks now. Takes some microseconds, or milliseconds where an embedded controller is asked.
+    /// Looks now. Takes some microseconds, or milliseconds where an embedded controller is asked; a broken one may keep the
+    /// thread.
     ///
     /// - Parameter root: replaces / in tests.
     /// - Returns: nil when there is none, or none that says how full it is.
     package static func read(root: String = "") -> Battery? {
         let folder = root + "/sys/class/power_supply"
-        let readings = names(in: folder).prefix(limit).compactMap { reading(folder + "/" + $0) }
-        return Battery(readings)
+        return Battery(names(in: folder).compactMap { reading(folder + "/" + $0) })
     }
 
     private static func names(in folder: String) -> [String] {
         guard let entries = opendir(folder) else { return [] }
         defer { closedir(entries) }
         var names: [String] = []
-        while let entry = readdir(entries) {
+        while names.count < limit, let entry = readdir(entries) {
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
                 $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
             if !name.hasPrefix(".") { names.append(name) }
         }
-        return names.sorted()
+        return names
     }
 
     private static func reading(_ folder: String) -> Battery.Reading? {
@@ -38,7 +38,7 @@ package enum BatteryReader {
         else { return nil }
         return Battery.Reading(
             percent: percent, state: state(word(folder + "/status")),
-            capacity: word(folder + "/energy_full").flatMap { Double($0) })
+            capacity: word(folder + "/energy_full").flatMap { Int64($0) }.map { Double($0) })
     }
 
     private static func state(_ word: String?) -> Battery.State {

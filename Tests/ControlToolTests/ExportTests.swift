@@ -65,6 +65,18 @@ struct ExportTests {
         #expect(try self.text(.geojson, [[]]) == "{\"type\":\"FeatureCollection\",\"features\":[\n]}\n")
     }
 
+    @Test("whether the ignition was on, where that is known", arguments: [true, false])
+    func ignition(isOn: Bool) throws {
+        let one = ScreenSamples.location
+        for format in [HistoryWriter.Format.gpx, .geojson] {
+            #expect(try !text(format, [[one]]).contains("ignition"))
+        }
+        var known = one
+        known.ignition = isOn
+        #expect(try text(.gpx, [[known]]).contains("<beekond:ignition>\(isOn)</beekond:ignition>"))
+        #expect(try text(.geojson, [[known]]).contains("\"ignition\":\(isOn)"))
+    }
+
     @Test("KML: as many times as positions and values in each track")
     func kml() throws {
         let one = ScreenSamples.location

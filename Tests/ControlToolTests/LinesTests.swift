@@ -36,13 +36,16 @@ struct LinesTests {
         var location = ScreenSamples.location
         location.sessionId = nil
         location.id = "a\"b,c\r\nd"
+        location.ignition = false
         var writer = HistoryWriter(format: .csv, clock: clock)
         #expect(
             try writer.lines([location]) == [
                 LocationCSV.header,
                 "\"a\"\"b,c\r\nd\",,2026-06-15T12:34:07.000Z,interval,moving,false,"
-                    + "37.7749,-122.4194,5.2,2.5,180,14.3,,",
+                    + "37.7749,-122.4194,5.2,2.5,180,14.3,,,false",
             ])
+        location.ignition = nil
+        #expect(try writer.lines([location]).first?.hasSuffix(",14.3,,,") == true)
         #expect(try writer.lines([]).isEmpty)
         #expect(try writer.lines([location]).count == 1)
     }

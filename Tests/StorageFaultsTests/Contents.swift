@@ -1,13 +1,25 @@
 import Base
 import SQLite
+import Tracking
 
 /// What the tables say, as text, so that two databases can be compared.
 enum Contents {
-    static func location(ts: Int64, seq: Int64, id: String, odometer: Int64, isUploaded: Bool) -> String {
-        "location \(ts) \(seq) \(id) \(odometer) \(isUploaded ? 1 : 0)"
+    static func location(
+        ts: Int64, seq: Int64, id: String, odometer: Int64, isUploaded: Bool, levels: String
+    ) -> String {
+        "location \(ts) \(seq) \(id) \(odometer) \(isUploaded ? 1 : 0) \(levels)"
     }
 
-    static func rejected(seq: Int64, id: String) -> String { "rejected \(seq) \(id)" }
+    static func rejected(seq: Int64, id: String, levels: String) -> String {
+        "rejected \(seq) \(id) \(levels)"
+    }
+
+    /// What the vehicle said of itself: the ignition, and the battery as a number, of `LocationRow`; a dash for what is unknown.
+    static func levels(ignition: Bool?, battery: Battery?) -> String {
+        let states: [Battery.State] = [.unknown, .unplugged, .charging, .full]
+        let code = battery.map { $0.percent << 3 | (states.firstIndex(of: $0.state) ?? 0) }
+        return "\(ignition.map { $0 ? "1" : "0" } ?? "-") \(code.map { "\($0)" } ?? "-")"
+    }
 
     static func batch(id: String, body: String) -> String { "batch \(id) \(body)" }
 
@@ -26,12 +38,13 @@ enum Contents {
         "command \(id) \(digest) \(isDone ? 1 : 0) \(error) \(isSent ? 1 : 0)"
     }
 
-    private static func lines(besides others: String) -> String {
+    /// - Parameter levels: of a location or a dead letter.
+    private static func lines(_ levels: String, besides others: String) -> String {
         """
         SELECT group_concat(line, char(10)) FROM (
             SELECT 1 AS part, ts, seq, 'location ' || ts || ' ' || seq || ' ' || hex(id) || ' ' ||
-                CAST(odometer AS INTEGER) || ' ' || uploaded AS line FROM locations
-            UNION ALL SELECT 2, 0, seq, 'rejected ' || seq || ' ' || hex(id) FROM rejected
+                CAST(odometer AS INTEGER) || ' ' || uploaded || ' ' || \(levels) AS line FROM locations
+            UNION ALL SELECT 2, 0, seq, 'rejected ' || seq || ' ' || hex(id) || ' ' || \(levels) FROM rejected
             UNION ALL SELECT 3, 0, key, 'batch ' || hex(id) || ' ' || hex(body) FROM batches
             \(others)
             UNION ALL SELECT 7, 0, name, 'counter ' || name || ' ' || value FROM counters
@@ -82,7 +95,11 @@ enum Contents {
             others = crossings(of: "geofence_events", isMember: "batch IS NOT NULL")
         }
         if try has("commands") { others += "\n" + commands }
-        return try db.value(lines(besides: others)) ?? ""
+        // Rows from before there were such columns say nothing.
+        let hasLevels =
+            try db.value("SELECT 1 FROM pragma_table_info('locations') WHERE name = 'battery'") != nil
+        let levels = hasLevels ? "coalesce(ignition, '-') || ' ' || coalesce(battery, '-')" : "'- -'"
+        return try db.value(lines(levels, besides: others)) ?? ""
     }
 
     /// Rules that no table alone can break; each query counts what breaks it.

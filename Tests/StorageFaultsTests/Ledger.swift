@@ -1,5 +1,6 @@
 import Base
 import Storage
+import Tracking
 
 /// What the store should hold: the contract on rows and batches, without a database.
 struct Ledger {
@@ -30,10 +31,15 @@ struct Ledger {
         }
 
         var key: (Int64, Int64) { (ts, seq) }
-        var rejectedLine: String { Contents.rejected(seq: seq, id: hexID) }
+        var rejectedLine: String { Contents.rejected(seq: seq, id: hexID, levels: levels) }
+
+        private var levels: String {
+            Contents.levels(ignition: .sample(odometer), battery: .sample(odometer))
+        }
 
         private func describe() -> String {
-            Contents.location(ts: ts, seq: seq, id: hexID, odometer: odometer, isUploaded: isUploaded)
+            Contents.location(
+                ts: ts, seq: seq, id: hexID, odometer: odometer, isUploaded: isUploaded, levels: levels)
         }
     }
 

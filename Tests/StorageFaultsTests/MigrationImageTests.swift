@@ -62,6 +62,10 @@ import Testing
                 let db = try Connection(path: folder.database, access: .readOnly)
                 try #require(try db.value("PRAGMA integrity_check") == "ok", "\(context)")
                 try #require(try Contents.text(db) == before, "\(context)")
+                // Every column of today and no other, whichever version had been left.
+                if version <= Schema.version {
+                    try #require(try Schema.isOurs(db, version: Schema.version), "\(context)")
+                }
             }
         }
         let name = stored.map { String($0.split(separator: "/").last ?? "") } ?? "nothing"

@@ -258,7 +258,23 @@ extension NewLocation {
         let fix = Fix(
             time: time, mode: 3, coordinate: place, accuracy: 4, speed: 13.5, bearing: 271, altitude: 431.2)
         self.init(
-            location: Location(id: id, session: session, fix: fix, trigger: .interval, motion: .moving),
+            location: Location(
+                id: id, session: session, fix: fix, trigger: .interval, motion: .moving,
+                ignition: .sample(Int64(odometer)), battery: .sample(Int64(odometer))),
             session: session, sessionStartedAt: time, odometer: odometer, extras: extras, prunesByAge: false)
+    }
+}
+
+extension Bool? {
+    /// Of the ignition at the row with this odometer: every value there is.
+    static func sample(_ metres: Int64) -> Bool? { [nil, true, false][Int(metres / 10 % 3)] }
+}
+
+extension Battery? {
+    /// Of the row with this odometer: levels and states of every kind, and none.
+    static func sample(_ metres: Int64) -> Battery? {
+        let number = Int(metres / 10)
+        guard number % 5 > 0 else { return nil }
+        return Battery(percent: number % 101, state: Battery.State.allCases[number % 4])
     }
 }

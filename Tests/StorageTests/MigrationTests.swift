@@ -1,3 +1,4 @@
+import Base
 import FoundationEssentials
 import SQLite
 import Support
@@ -38,6 +39,51 @@ func storedSchemaOpens(stored: StoredSchema) throws {
     #expect(try workshop.query("PRAGMA integrity_check") == "ok")
     #expect(try StoredSchema.tell(workshop) == (try stored.story()))
     #expect(try workshop.directory.names().filter { $0.contains("corrupt") } == [])
+}
+
+@Test(
+    "old rows say nothing where there are new columns, new rows say all, and what nobody reads is gone",
+    arguments: StoredSchema.all)
+func storedSchemaColumns(stored: StoredSchema) throws {
+    let workshop = try Workshop(database: try stored.bytes())
+    for table in ["locations", "rejected"] {
+        #expect(try workshop.count(table) > 0)
+        #expect(try workshop.count("\(table) WHERE ignition IS NOT NULL OR battery IS NOT NULL") == 0)
+    }
+    for table in ["rejected", "rejected_events"] {
+        // The first version knew no events.
+        #expect(try workshop.count(table) > 0 || stored.version == 1)
+        #expect(try workshop.count("\(table) WHERE reason IS NOT NULL") == 0)
+    }
+    #expect(
+        try workshop.count("pragma_table_info('batches') WHERE name IN ('cursor', 'is_unanswered')") == 0)
+    #expect(try workshop.stored().allSatisfy { $0.ignition == nil && $0.battery == nil })
+    // Whatever was in it goes; then a row of today is stored, refused, and comes back.
+    while let batch = try workshop.store.nextFrozen() ?? draftAll(workshop) {
+        _ = try workshop.store.acknowledge(batch)
+    }
+    var location = location(1000, id: uuid(8_000_000))
+    (location.ignition, location.battery) = (true, Battery(percent: 83, state: .charging))
+    _ = try workshop.store.insert(
+        NewLocation(
+            location: location, session: uuid(3), sessionStartedAt: time(0), odometer: 1, extras: nil,
+            prunesByAge: false))
+    let batch = try workshop.freeze(limit: 10)
+    _ = try workshop.store.reject(batch, status: 422, reason: "no such vehicle", at: time(2000))
+    #expect(
+        try workshop.query(
+            "SELECT ignition || ' ' || (battery >> 3) || ' ' || reason FROM rejected WHERE http_status = 422 "
+                + "AND ts = \(time(1000).milliseconds)") == "1 83 no such vehicle")
+    var work = try workshop.store.begin(.requeue)
+    while !work.isFinished { try workshop.store.proceed(with: &work) }
+    let back = try workshop.stored().filter { $0.id == location.id }
+    #expect(back.map(\.battery) == [location.battery] && back.map(\.ignition) == [true])
+}
+
+/// The next of what is pending, as a batch.
+private func draftAll(_ workshop: Workshop) throws -> FrozenBatch? {
+    guard let draft = try workshop.store.draftBatch(limit: 100) else { return nil }
+    return try workshop.freeze(draft)
 }
 
 @Test("it does so also when half of it lies in a WAL, or is opened twice", arguments: StoredSchema.all)

@@ -12,6 +12,7 @@ final class Hub: Sendable {
     let files: SmallFiles
     let board = Board()
     let clock = WallClock()
+    let battery = BatteryLookout()
     let startedAt: BootInstant
     /// Which times may make rows count as old; nil until the stored state has been read.
     let ages = Mutex<AgeTrust?>(nil)

@@ -1,26 +1,29 @@
 internal import Base
 internal import DaemonConfiguration
 internal import Envelope
-internal import Sensors
 internal import Tracking
 
 /// What the battery says of the locations that are stored. Where no destination is told of it, it is never read.
 ///
 /// Confined to the reader's thread.
 struct BatteryKeeper {
-    private var watch = BatteryWatch()
+    /// Seconds for which a fix waits to be stored, once a minute at most: 20 times what a healthy controller takes.
+    private static let patience = 0.1
+
+    private let lookout: BatteryLookout
     private var isTold: Bool
 
-    init(_ settings: Settings) {
+    init(_ lookout: BatteryLookout, _ settings: Settings) {
+        self.lookout = lookout
         isTold = settings.tellsBattery
     }
 
     mutating func configure(_ settings: Settings) { isTold = settings.tellsBattery }
 
-    /// To be stored with a location. Reads it where the last reading is a minute old.
-    mutating func present(now: BootInstant) -> Battery? {
+    /// To be stored with a location.
+    func present(now: BootInstant) -> Battery? {
         guard isTold else { return nil }
-        return watch.present(now: now) { BatteryReader.read(root: Machine.root) }
+        return lookout.battery(notOlderThan: BatteryWatch.interval, patience: Self.patience, now: now)
     }
 }
 

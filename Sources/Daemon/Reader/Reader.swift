@@ -34,7 +34,7 @@ final class Reader {
         guard let link = GPSDLink(settings.gpsd) else { return nil }
         self.hub = hub
         self.settings = settings
-        battery = BatteryKeeper(settings)
+        battery = BatteryKeeper(hub.battery, settings)
         hub.board.tellsOdometer.store(settings.vehicle.tellsOdometer, ordering: .relaxed)
         self.link = link
         recorder = Recorder(store: hub.store)

@@ -3,7 +3,6 @@ internal import ControlProtocol
 internal import DaemonConfiguration
 internal import Envelope
 internal import Linux
-internal import Sensors
 internal import Storage
 internal import Tracking
 internal import Upload
@@ -139,7 +138,7 @@ final class Postscripts {
                 return nil
             }
             // It says how the vehicle is by now; the rest is of when it was there.
-            location.battery = BatteryReader.read(root: Machine.root)
+            location.battery = battery(now: now)
             var made = try current(.position(location))
             made.time = location.fix.time
             return made
@@ -159,6 +158,14 @@ final class Postscripts {
         return minted
     }
 
+    /// Seconds for which an envelope waits for a battery.
+    private static let batteryPatience = 1.0
+
+    /// Read for each.
+    private func battery(now: BootInstant) -> Battery? {
+        hub.battery.battery(notOlderThan: 0, patience: Self.batteryPatience, now: now)
+    }
+
     private func status(now: BootInstant) -> VehicleStatus {
         let reader = hub.board.readerSnapshot
         let counts = hub.store.counts()[port.name] ?? DestinationCounts()
@@ -167,7 +174,7 @@ final class Postscripts {
             receiver: Wire.SourceHealth(reader.health).rawValue, pending: counts.pending,
             oldestPending: counts.pending > 0 ? counts.oldestPending : nil,
             odometer: reader.odometer.map { Double($0) },
-            ignition: reader.vehicle?.isOn, battery: BatteryReader.read(root: Machine.root),
+            ignition: reader.vehicle?.isOn, battery: battery(now: now),
             version: Release.version,
             uptime: Int(now.seconds(since: hub.startedAt)))
     }

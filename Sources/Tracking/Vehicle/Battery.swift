@@ -1,5 +1,3 @@
-package import Base
-
 /// What the machine's battery says, or its batteries together.
 package struct Battery: Equatable, Sendable {
     package enum State: String, CaseIterable, Sendable {
@@ -62,25 +60,5 @@ extension Battery {
             states.contains(.charging)
             ? .charging : states.contains(.unplugged) ? .unplugged : states == [.full] ? .full : .unknown
         self.init(percent: Int(exactly: (sum / weights.reduce(0, +)).rounded()) ?? 0, state: state)
-    }
-}
-
-/// When the battery is read: once a minute at most while locations are stored, and not at all where nobody is told of it. Pure.
-package struct BatteryWatch: Sendable {
-    /// Seconds; reading one may take the controller of a laptop some milliseconds.
-    package static let interval = 60.0
-
-    private var read: (battery: Battery?, at: BootInstant)?
-
-    package init() {}
-
-    /// What it was within the last minute.
-    ///
-    /// - Parameter read: asks the kernel; nil: there is none.
-    package mutating func present(now: BootInstant, read ask: () -> Battery?) -> Battery? {
-        if let read, now.seconds(since: read.at) < Self.interval { return read.battery }
-        let battery = ask()
-        read = (battery, now)
-        return battery
     }
 }

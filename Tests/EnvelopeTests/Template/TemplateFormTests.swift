@@ -49,7 +49,7 @@ struct TemplateFormTests {
         let names = TemplateTag.allCases.filter {
             $0.isKnown(in: .location) && $0.canBeUnknown(in: .location)
         }
-        #expect(names.count == 13)
+        #expect(names.count == 14)
         let members = names.enumerated().map { #""\#($0)": "\#($1.written)""# }.joined(separator: ",")
         #expect(try text("{\(members)}", TemplateSamples.bare).isEmpty)
         #expect(try text("{\"x\": 1, \(members)}", TemplateSamples.bare) == "x=1")

@@ -194,8 +194,7 @@ class LastPlaceTests(IgnitionTest):
         self.arrived(backend, 6)
         gps.drive(1)
         self.arrived(backend, 7)
-        last = daemon.call("GetLocations")["locations"]
-        self.assertEqual(last, [], "all have been accepted")
+        wait_for(lambda: daemon.call("GetLocations")["locations"] == [], "all have been accepted")
         self.assertEqual(backend.requests[-1].root["locations"][0]["trigger"], "motion")
 
     def test_it_goes_where_nothing_was_pending_and_nothing_more_does(self):

@@ -1,17 +1,20 @@
 """What the vehicle says goes with its locations: whether the ignition was on, and its battery; in every format that has a
 place for it, as it was when the location was stored."""
+import csv
+import io
 import json
 import os
 import sqlite3
 import sys
 import unittest
 import uuid
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from support.beekonctl import CtlTest
 from support.post_server import PostServer
-from support.system_test import SystemTest
 from support.waiting import wait_for
 
 
@@ -39,7 +42,16 @@ FORMATS = {"osmand": {"format": "osmand", "device_id": "van"}, "owntracks": {"fo
            "shape": {"format": "template", "location_template": RECORD}}
 
 
-class LevelTest(SystemTest):
+def keys(listener) -> set:
+    """Ids as SQLite's hex() spells them."""
+    return {found.replace("-", "").upper() for found in listener.ids}
+
+
+def wait_reported(listener, known: set):
+    wait_for(lambda: keys(listener) - known, "a row is reported as stored")
+
+
+class LevelTest(CtlTest):
     def listener_of(self, daemon, name: str) -> Listener:
         server = Listener()
         self.addCleanup(server.stop)
@@ -89,7 +101,9 @@ class IgnitionRowTests(LevelTest):
         self.assertEqual([row.get("ign") for row in messages], levels)
         # With it comes what beekond knows besides; without it the message is as it always was.
         self.assertEqual([row.get("motion") for row in messages], [None, True, True])
-        self.assertEqual([row["ign"] for row in others["shape"].rows], levels)
+        shaped = others["shape"].rows
+        self.assertEqual([row.get("ign") for row in shaped], levels)
+        self.assertNotIn("ign", shaped[0])
         for row in others["overland"].rows:
             self.assertNotIn("ignition", row)
 
@@ -113,7 +127,31 @@ class IgnitionRowTests(LevelTest):
             self.assertTrue({"ign", "motion", "batt", "bs"}.isdisjoint(row))
         for row in others["overland"].rows:
             self.assertNotIn("battery_level", row)
-        self.assertEqual([(row["ign"], row["battery"]) for row in others["shape"].rows], [(None, [-1, False])] * 3)
+        self.assertEqual([("ign" in row, row["battery"]) for row in others["shape"].rows], [(False, [-1, False])] * 3)
+
+    def test_exports_tell_it(self):
+        gps = self.fake()
+        daemon = self.daemon(gps.port, vehicle={"ignition": "manual"})
+        daemon.environment["BEEKOND_BOOT_ID"] = uuid.uuid4().hex
+        daemon.start()
+        daemon.call("Start")
+        gps.settle()
+        daemon.wait_stored(1)
+        for count, on in ((2, True), (3, False)):
+            daemon.call("SetIgnition", on=on)
+            gps.drive(1)
+            daemon.wait_stored(count)
+        rows = csv.DictReader(io.StringIO(self.exported(daemon, "csv")))
+        self.assertEqual([row["ignition"] for row in rows], ["", "true", "false"])
+        lines = [json.loads(line) for line in self.exported(daemon, "jsonl").splitlines()]
+        self.assertEqual([line.get("ignition") for line in lines], [None, True, False])
+        features = json.loads(self.exported(daemon, "geojson"))["features"]
+        self.assertEqual([feature["properties"].get("ignition") for feature in features], [None, True, False])
+        gpx = ElementTree.fromstring(self.exported(daemon, "gpx"))
+        self.assertEqual([found.text for found in gpx.iter("{https://beekond.org/gpx/1}ignition")], ["true", "false"])
+
+    def exported(self, daemon, name: str) -> str:
+        return self.run_ctl(daemon, "history", "--format", name).stdout
 
     def test_dead_letters_keep_it(self):
         backend, gps = self.backend(answers=[422] * 3), self.fake()
@@ -128,28 +166,6 @@ class IgnitionRowTests(LevelTest):
         daemon.call("RetryRejected")
         wait_for(lambda: daemon.call("Sync")["pending"] == 0, "it is accepted")
         self.assertIs(backend.requests[-1].root["locations"][0]["ignition"], True)
-
-    def test_a_salvage_keeps_it(self):
-        gps = self.fake()
-        daemon = self.daemon(gps.port, vehicle={"ignition": "manual"})
-        daemon.start()
-        daemon.call("Start")
-        daemon.call("SetIgnition", on=True)
-        gps.settle()
-        gps.drive(4)
-        daemon.wait_stored(5)
-        daemon.kill()
-        path = os.path.join(daemon.state, "beekon.db")
-        with sqlite3.connect(path) as connection:
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            [(root,)] = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'counters'")
-            [(page,)] = connection.execute("PRAGMA page_size")
-        with open(path, "r+b") as file:
-            file.seek((root - 1) * page)
-            file.write(b"\xa5" * page)
-        daemon.start()
-        self.assertTrue(any("corrupt" in name for name in os.listdir(daemon.state)))
-        self.assertEqual([row.get("ignition") for row in daemon.call("GetLocations")["locations"]], [True] * 5)
 
 
 class BatteryTests(LevelTest):
@@ -238,6 +254,60 @@ class BatteryTests(LevelTest):
         daemon.wait_stored(1)
         self.drain(daemon)
         self.assertEqual([row["batt"] for row in others["owntracks"].rows], [83, 20])
+
+    def test_a_salvage_keeps_it(self):
+        root = self.machine(BAT0={"type": "Battery", "status": "Charging", "capacity": 83})
+        gps = self.fake()
+        daemon = self.daemon(gps.port, vehicle={"ignition": "manual"})
+        daemon.environment["BEEKOND_MACHINE_ROOT"] = root
+        self.listener_of(daemon, "owntracks")
+        daemon.start()
+        daemon.call("Start")
+        daemon.call("SetIgnition", on=True)
+        gps.settle()
+        gps.drive(4)
+        daemon.wait_stored(5)
+        daemon.kill()
+        path = os.path.join(daemon.state, "beekon.db")
+        with sqlite3.connect(path) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            before = connection.execute("SELECT hex(id), ignition, battery FROM locations ORDER BY ts").fetchall()
+            [(page,)] = connection.execute("PRAGMA page_size")
+            [(root_page,)] = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'counters'")
+        self.assertEqual({row[1:] for row in before}, {(1, 83 << 3 | 2)})
+        with open(path, "r+b") as file:
+            file.seek((root_page - 1) * page)
+            file.write(b"\xa5" * page)
+        daemon.start()
+        self.assertTrue(any("corrupt" in name for name in os.listdir(daemon.state)))
+        self.assertEqual(daemon.query("SELECT hex(id), ignition, battery FROM locations ORDER BY ts"), before)
+
+    def test_a_row_survives_sigkill_whole(self):
+        root = self.machine(BAT0={"type": "Battery", "status": "Discharging", "capacity": 1})
+        gps = self.fake()
+        daemon = self.daemon(gps.port, vehicle={"ignition": "manual"})
+        daemon.environment.update(BEEKOND_MACHINE_ROOT=root, BEEKOND_BOOT_ID=uuid.uuid4().hex)
+        self.listener_of(daemon, "owntracks")
+        daemon.start()
+        daemon.call("Start")
+        known: set = set()
+        for life in range(1, 9):
+            # The edge admits the first fix after it.
+            daemon.call("SetIgnition", on=life % 2 == 1)
+            listener = self.listening(daemon)
+            gps.settle()
+            gps.drive(life)
+            wait_reported(listener, known)
+            daemon.kill()
+            listener.close()
+            rows = daemon.query("SELECT hex(id), ignition, battery >> 3 FROM locations")
+            stored = {row[0] for row in rows}
+            self.assertLessEqual(keys(listener), stored)
+            # Reported or not: what is there is whole, and of its time.
+            self.assertEqual({row[1:] for row in rows if row[0] not in known}, {(life % 2, life)})
+            known = stored
+            self.set(root, "BAT0", capacity=life + 1)
+            daemon.start()
 
     def test_no_row_has_one_where_no_destination_asks(self):
         root = self.machine(BAT0={"type": "Battery", "capacity": 83, "status": "Charging"})

@@ -49,21 +49,4 @@ struct BatteryTests {
         #expect(
             Battery(percent: 120, state: .full).level == 1 && Battery(percent: -3, state: .full).level == 0)
     }
-
-    @Test("it is read once a minute at most, also where there is none")
-    func onceAMinute() {
-        for battery in [Battery(percent: 50, state: .full), nil] {
-            var watch = BatteryWatch()
-            var readings = 0
-            for tenth in 0..<1201 {
-                let found = watch.present(now: booted(Double(tenth) / 10)) {
-                    readings += 1
-                    return battery
-                }
-                #expect(found == battery)
-            }
-            // At 0, 60 and 120 s.
-            #expect(readings == 3)
-        }
-    }
 }

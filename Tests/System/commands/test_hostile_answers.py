@@ -248,8 +248,9 @@ class LimitTests(HostileTest):
     def test_refusals_of_one_id_take_one_row(self):
         """However often its content changes: else the journal forgets what has been done."""
         honest = {"id": "honest", "command": "set_config", "arguments": {"settings": {"tracking.interval_seconds": 0}}}
-        lists = [[honest, {"id": "k", "command": "erase"}]] + [[{"id": "k", "command": "erase", "arguments": {"n": 64 * number + each}} for each in range(64)]
-                              for number in range(17)]
+        erase = {"id": "k", "command": "erase"}
+        lists = [[honest, erase]] + [[{**erase, "arguments": {"n": 64 * number + each}} for each in range(64)]
+                                     for number in range(17)]
         server, fake, daemon = self.asking(lists)
         self.ask(fake, daemon, lists)
         self.assertEqual(self.rows(daemon), 3, "the honest one, the first of its id, and the refusal of the others")

@@ -8,6 +8,7 @@ import re
 import sys
 import unittest
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -131,11 +132,12 @@ class WithoutHeartbeatTests(ClockTest):
         server = Template()
         self.addCleanup(server.stop)
         gps = self.fake()
+        commands: dict[str, Any] = {"sync.commands": {
+            "enabled": True, "allow": ["set_config", "unset_config"],
+            "settings": ["tracking.interval_seconds", "tracking.stationary_after_seconds"]}}
         daemon, clocks = self.clocked(
             gps.port, sync={"url": server.url, "format": "template", "interval_seconds": HOUR},
-            tracking={"distance_meters": 0}, **{"sync.commands": {
-                "enabled": True, "allow": ["set_config", "unset_config"],
-                "settings": ["tracking.interval_seconds", "tracking.stationary_after_seconds"]}})
+            tracking={"distance_meters": 0}, **commands)
         daemon.start()
         daemon.call("Start")
         self.settle(gps, daemon)

@@ -4,6 +4,7 @@ from __future__ import annotations
 import sys
 import unittest
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -31,10 +32,10 @@ class SignedTimeTest(ClockTest):
         self.server.answer = self.answer
         self.signer = Signer(self.folder())
         self.gps = self.fake()
+        commands: dict[str, Any] = {"sync.commands": {
+            "enabled": True, "allow": ALL, "verify_keys": [self.signer.public], "settings": ["tracking.interval_seconds"]}}
         self.beekond, self.clocks = self.clocked(
-            self.gps.port, sync={"url": self.server.url, "interval_seconds": 3600},
-            **{"sync.commands": {"enabled": True, "allow": ALL, "verify_keys": [self.signer.public],
-                                 "settings": ["tracking.interval_seconds"]}})
+            self.gps.port, sync={"url": self.server.url, "interval_seconds": 3600}, **commands)
         self.beekond.start()
         self.beekond.call("Start")
         self.gps.settle()

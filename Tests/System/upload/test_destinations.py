@@ -86,15 +86,15 @@ class DestinationTests(SystemTest):
         # Everybody has had its turn when it answers.
         self.assertEqual(set(main.ids), set(other.ids))
         self.assertEqual(len(set(main.ids)), 12)
-        self.assertEqual(done, {"outcome": "auth", "uploaded": 24, "pending": 12, "destination": "broken"})
+        self.assertEqual(done, {"outcome": "auth", "uploaded": 24, "pending": 12, "destination": "broken", "http_status": 403,
+                                "error": "the server answers 403"})
         broken.answers.clear()
         self.assertEqual(daemon.call("Sync", all=True),
                          {"outcome": "drained", "uploaded": 12, "pending": 0, "destination": "broken"})
         fake.drive(2)
         daemon.wait_status(lambda status: status["sync"]["pending"] == 2, "two more")
         self.assertEqual(daemon.call("Sync", all=True, wait=False), {"outcome": "transient", "uploaded": 0, "pending": 6})
-        for receiver in (main, other, broken):
-            wait_for(lambda receiver=receiver: len(receiver.ids) == 14, "all of them")
+        wait_for(lambda: all(len(receiver.ids) == 14 for receiver in (main, other, broken)), "all of them")
 
     def test_all_where_main_has_no_url_or_nobody_has(self):
         other = self.backend()

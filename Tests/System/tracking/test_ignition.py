@@ -204,6 +204,8 @@ class LastPlaceTests(IgnitionTest):
         self.turn(daemon, False)
         gps.drive(1)
         self.arrived(backend, 7)
+        # That drain would take more with it.
+        daemon.wait_status(lambda status: (status["sync"]["state"], status["sync"]["uploaded"]) == ("idle", 7), "its end")
         gps.drive(3)
         daemon.wait_status(lambda status: status["sync"]["pending"] == 3, "three more")
         never(lambda: len(backend.ids) > 7, "a third upload")

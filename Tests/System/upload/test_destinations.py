@@ -86,7 +86,8 @@ class DestinationTests(SystemTest):
         # Everybody has had its turn when it answers.
         self.assertEqual(set(main.ids), set(other.ids))
         self.assertEqual(len(set(main.ids)), 12)
-        self.assertEqual(done, {"outcome": "auth", "uploaded": 24, "pending": 12, "destination": "broken"})
+        self.assertEqual(done, {"outcome": "auth", "uploaded": 24, "pending": 12, "destination": "broken", "http_status": 403,
+                                "error": "the server answers 403"})
         broken.answers.clear()
         self.assertEqual(daemon.call("Sync", all=True),
                          {"outcome": "drained", "uploaded": 12, "pending": 0, "destination": "broken"})

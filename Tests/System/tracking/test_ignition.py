@@ -188,6 +188,12 @@ class LastPlaceTests(IgnitionTest):
     def arrived(self, backend, count: int):
         wait_for(lambda: len(backend.ids) == count, lambda: f"{count} locations, not {len(backend.ids)}")
 
+    def drain(self, daemon, name: str):
+        wait_for(lambda: daemon.call("Sync", destination=name)["pending"] == 0, f"all of {name}")
+
+    def silent(self, backend, count: int):
+        never(lambda: len(backend.requests) > count, "a request")
+
     def test_where_it_stands_goes_after_what_was_pending(self):
         backend, gps, daemon = self.driven()
         self.turn(daemon, False)
@@ -204,6 +210,8 @@ class LastPlaceTests(IgnitionTest):
         self.turn(daemon, False)
         gps.drive(1)
         self.arrived(backend, 7)
+        # That drain would take more with it.
+        daemon.wait_status(lambda status: (status["sync"]["state"], status["sync"]["uploaded"]) == ("idle", 7), "its end")
         gps.drive(3)
         daemon.wait_status(lambda status: status["sync"]["pending"] == 3, "three more")
         never(lambda: len(backend.ids) > 7, "a third upload")
@@ -220,7 +228,7 @@ class LastPlaceTests(IgnitionTest):
         gps.settle()
         daemon.wait_stored(1)
         for name in ("main", "other"):
-            wait_for(lambda name=name: daemon.call("Sync", destination=name)["pending"] == 0, f"all of {name}")
+            self.drain(daemon, name)
         self.turn(daemon, False)
         gps.drive(1)
         for receiver in (backend, other):
@@ -257,7 +265,7 @@ class LastPlaceTests(IgnitionTest):
                 self.turn(daemon, False)
                 gps.drive(1)
                 daemon.wait_stored(7)
-                never(lambda backend=backend, count=count: len(backend.requests) > count, "a request")
+                self.silent(backend, count)
                 daemon.kill()
 
     def test_where_only_a_person_uploads_it_waits(self):

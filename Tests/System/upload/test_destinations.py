@@ -94,7 +94,11 @@ class DestinationTests(SystemTest):
         fake.drive(2)
         daemon.wait_status(lambda status: status["sync"]["pending"] == 2, "two more")
         self.assertEqual(daemon.call("Sync", all=True, wait=False), {"outcome": "transient", "uploaded": 0, "pending": 6})
-        wait_for(lambda: all(len(receiver.ids) == 14 for receiver in (main, other, broken)), "all of them")
+        for receiver in (main, other, broken):
+            self.arrived(receiver, 14)
+
+    def arrived(self, receiver, count: int):
+        wait_for(lambda: len(receiver.ids) == count, "all of them")
 
     def test_all_where_main_has_no_url_or_nobody_has(self):
         other = self.backend()

@@ -31,6 +31,11 @@ extension UploadReport {
         (status.map { "\($0)" } ?? "no status") + (snapshot.lastReason.map { ": \($0)" } ?? "")
     }
 
+    /// What the server has said of the latest refusal, or the broker, which has no number that is an HTTP status.
+    var refusalReason: String? {
+        snapshot.lastReason ?? lastBroker.map { OwnTracksMQTT.words($0) }
+    }
+
     /// Rows are dead letters now.
     ///
     /// - Parameter time: the best clock known.
@@ -39,7 +44,9 @@ extension UploadReport {
         let refusal = Refusal(status: status ?? 0, reason: snapshot.lastReason, time: time)
         refused = (refused.rows + count, refusal)
         snapshot.rejection = refusal
-        let said = status == nil ? "the connection was closed without an answer" : answer(status)
+        let said =
+            status == nil
+            ? snapshot.lastReason ?? "the connection was closed without an answer" : answer(status)
         warn(
             .batchRejected,
             "the server has rejected \(count) locations (\(said)); they are kept as dead letters for 7 days",

@@ -121,8 +121,7 @@ extension Uploader {
         case .weighRefusal(let doubt, let isScheduled):
             let status = report.snapshot.lastHTTPStatus ?? 0
             let mayBeBlamed = try queue.weighRefusal(
-                of: batch(), doubt, status: status, reason: report.snapshot.lastReason,
-                isScheduled: isScheduled)
+                of: batch(), doubt, status: status, reason: report.refusalReason, isScheduled: isScheduled)
             return mayBeBlamed ? .mayBeBlamed : .done
         case .freezeProbe:
             guard let sync, let probe = try queue.freezeProbe(sync) else { return .nothingPending }

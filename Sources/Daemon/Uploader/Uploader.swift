@@ -157,6 +157,8 @@ final class Uploader {
         if sync == nil { carrier.disconnect() }
         if let farewell = carrier.tend() {
             Log.info(.uploadFailed, "\(farewell); the next message to \(port.name) makes another")
+            report.unrequested(carrier.unrequested, now: now)
+            publish()
         }
         refreshWhenIdle(now: now)
     }

@@ -27,7 +27,8 @@ package struct Drain: Sendable {
         case acknowledging
         case rejecting
         case isolating
-        case marking(Doubt?)
+        /// `mayBlame`: the row may be why.
+        case marking(Doubt?, mayBlame: Bool)
         case blaming(Blame)
         case following(Following)
     }
@@ -145,7 +146,7 @@ package struct Drain: Sendable {
         case (.sending, .gone), (.sending, .cancelled), (.cancelling, .cancelled):
             return isStopping ? retryLater() : freezeNext()
         case (.sending, .closed) where postscript == nil:
-            return perform(.markPermanent, in: .marking(nil))
+            return perform(.markPermanent, in: .marking(nil, mayBlame: true))
         case (.sending, .failed(isForTime: true)) where postscript == nil:
             return perform(.countTimeout, in: .countingTimeout)
         case (.sending, .failed), (.sending, .closed):
@@ -181,7 +182,8 @@ package struct Drain: Sendable {
         case (.rejecting, .suspected), (.isolating, .suspected): return finish(.failed(.rejected))
         case (.rejecting, .full): return finish(.failed(.deadLettersFull))
 
-        case (.marking(let doubt), .done): return weigh(doubt)
+        case (.marking(let doubt, let mayBlame), .done):
+            return mayBlame ? weigh(doubt) : finish(.failed(probes ?? .permanent))
 
         case (.blaming(let blame), _): return handle(event, blame)
 
@@ -301,7 +303,8 @@ package struct Drain: Sendable {
             guard judgement.size != .tooLarge, judgement.doubt?.leavesOpen != true else {
                 return weigh(judgement.doubt)
             }
-            return perform(.markPermanent, in: .marking(judgement.doubt))
+            return perform(
+                .markPermanent, in: .marking(judgement.doubt, mayBlame: judgement.mayBeAboutRow))
         }
     }
 

@@ -78,6 +78,15 @@ package struct Judgement: Equatable, Sendable {
     /// How many rows the server says it has saved; nil: it does not say.
     package var saved: Int?
 
+    /// The row may be why it was refused: not where a broker refuses the connection, or has no QoS 1 for anyone.
+    var mayBeAboutRow: Bool {
+        switch broker?.source {
+        case .connack: false
+        case .client: broker?.code != MQTTCode.unsupportedQoS
+        case .puback, .disconnect, nil: true
+        }
+    }
+
     /// - Parameters:
     ///   - retryAfter: the header of that name, in seconds.
     ///   - doubt: why the answer would not be believed if it is a 2xx.

@@ -121,7 +121,9 @@ package struct Carrier: ~Copyable {
     }
 
     /// Times that a kept connection was closed because something had come on it between two requests.
-    package var unrequested: Int { http.unrequested }
+    package var unrequested: Int {
+        mutating get { http.unrequested + (mqtt?.unrequested ?? 0) }
+    }
 
     /// Nothing more is to be sent for now: closes the connection, unless it is one to a broker that is to stay.
     package mutating func rest(_ sync: Settings.Sync?) {

@@ -58,6 +58,19 @@ class StrayTests(FaultTest):
     def test_on_a_connection_that_is_kept(self):
         self.check(0.002, keep_connection=True)
 
+    def test_between_two_messages_it_is_counted(self):
+        broker = self.made_broker()
+        fake, daemon = self.vehicle(broker.port, keep_connection=True)
+        self.drain(daemon)
+        daemon.wait_status(lambda status: status["sync"]["state"] == "idle", "at rest")
+        broker.acknowledge(broker.server.links[-1], broker.ids[-1][-1])
+        daemon.wait_status(lambda status: status["sync"].get("unmatched_answers") == 1, "what nobody asked for is counted")
+        fake.drive(1)
+        daemon.wait_stored(2)
+        self.drain(daemon)
+        self.assertEqual((len(broker.levels), len(broker.rows)), (2, 2))
+        self.assertEqual(daemon.status()["sync"]["unmatched_answers"], 1)
+
     def test_ids_begin_anywhere_and_none_is_guessed_from_the_last(self):
         broker = self.made_broker()
         fake, daemon = self.vehicle(broker.port, 30)
@@ -110,11 +123,11 @@ class BlameTests(FaultTest):
         known = daemon.stored_ids()
         for life in range(3):
             daemon.kill()
-            before = len(broker.levels)
+            broker.levels.clear()
             if life == 2:
                 lets_in()
             daemon.start()
-            wait_for(lambda before=before: len(broker.levels) > before, "the attempt after a start", 90)
+            wait_for(lambda: broker.levels, "the attempt after a start", 90)
             daemon.wait_status(lambda status: status["sync"]["state"] in ("failed", "idle"), "its end")
         return daemon, known
 
@@ -185,6 +198,16 @@ class VersionTests(FaultTest):
         daemon.wait_stored(4)
         self.drain(daemon)
         self.assertEqual(broker.levels, [5, 5, 4, 4])
+
+    def test_silences_with_a_word_between_them_are_not_in_a_row(self):
+        broker = self.silent(5)
+        _, daemon = self.vehicle(broker.port, timeout_seconds=1)
+        for said in (b"", b"\x20\x03\0", b"", b""):
+            broker.answers[5] = said
+            self.attempts(daemon, 1)
+        self.assertEqual(broker.levels, [5, 5, 5, 5])
+        self.assertEqual(daemon.sync()["outcome"], "drained")
+        self.assertEqual(broker.levels[-1], 4)
 
     def test_and_if_it_is_silent_then_too_nothing_is_concluded(self):
         broker = self.silent(5, 4)

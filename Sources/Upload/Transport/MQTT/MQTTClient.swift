@@ -73,6 +73,9 @@ package struct MQTTClient: ~Copyable {
         self.dialect = dialect ?? MQTTDialect()
     }
 
+    /// Times that a kept connection was closed because of an acknowledgement between two publications.
+    package private(set) var unrequested = 0
+
     /// MQTT 5 was accepted at the present url, now or before.
     package var knowsNew: Bool { dialect.knowsNew }
 
@@ -190,6 +193,7 @@ package struct MQTTClient: ~Copyable {
         guard job == nil, connection != nil else { return nil }
         _ = exchange(now: BootInstant(nanoseconds: Clock.boot()))
         guard connection?.isOver != false else { return nil }
+        if connection?.strayWords != nil { unrequested += 1 }
         let farewell = connection?.farewell
         drop()
         return farewell
@@ -259,11 +263,11 @@ package struct MQTTClient: ~Copyable {
         return failure.isTimeout ? .done : .doubtful
     }
 
-    /// CONNECT went over an open connection, and nothing came back until the time was up.
+    /// CONNECT went over an open connection, and nothing came back until the time was up; or something did.
     private mutating func noteSilence(_ outcome: MQTTOutcome) {
-        guard let connection, let origin, !connection.isAccepted, !connection.hasHeard,
-            case .failure(let failure) = outcome, failure.isTimeout
-        else { return }
+        guard let connection, let origin, !connection.isAccepted else { return }
+        if connection.hasHeard { return dialect.heard() }
+        guard case .failure(let failure) = outcome, failure.isTimeout else { return }
         dialect.silent(origin.version)
     }
 

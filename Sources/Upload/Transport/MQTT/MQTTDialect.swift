@@ -62,6 +62,11 @@ struct MQTTDialect: Sendable {
         silences = version == .v5 ? silences + 1 : 0
     }
 
+    /// Something was heard, though the connection was not accepted.
+    mutating func heard() {
+        silences = 0
+    }
+
     /// The publication has ended. What was not accepted within it proves nothing: a broker may have been started again.
     mutating func settle() {
         trial = nil

@@ -251,6 +251,15 @@ enum Description {
         "/v1/openapi.json":{"get":{"operationId":"description","summary":"This document.","security":
         [],"responses":{"200":{"description":"OpenAPI 3.1.","content":{"application/json":{"schema":
         {"type":"object"}}}},"405":{"$ref":"#/components/responses/405"}}}},
+        "/v1/clock":{"get":{"operationId":"clock","summary":"The server's clock, and the time by which what is stored grows old.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"200":{"description":"Both.","content":{"application/json":
+        {"schema":{"$ref":"#/components/schemas/Clock"}}}},"400":{"$ref":"#/components/responses/400"},
+        "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"405":
+        {"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}},"post":{"operationId":"confirmClock",
+        "summary":"Says that the clock is right.","security":[{"token":[]},{"session":[]}],"responses":{"200":
+        {"description":"Both, after that.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/Clock"}}}},
+        "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},
+        "405":{"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}}},
         "/v1/doctor":{"get":{"operationId":"doctor","summary":"Facts about the database.","security":
         [{"token":[]},{"session":[]}],"responses":{"200":{"description":"Facts.","content":{"application/json":
         {"schema":{"type":"object"}}}},"400":{"$ref":"#/components/responses/400"},"401":{"$ref":
@@ -304,7 +313,10 @@ enum Description {
         ["command"],"additionalProperties":false,"properties":{"command":{"enum":["start","stop",
         "set_config","unset_config","add_geofences","remove_geofences","remove_all_geofences","set_motion",
         "sync","locate","upload_log"]},"arguments":{"type":"object"},"expires_in":{"type":"number","minimum":60,"maximum":
-        2592000}}},"Session":{"type":"object","required":["name","role"],"properties":{"name":{"type":
+        2592000}}},"Clock":{"type":"object","required":["time","confirmed","is_ahead"],
+        "properties":{"time":{"type":"string","format":"date-time","description":"RFC 3339"},"confirmed":
+        {"type":"string","format":"date-time","description":"RFC 3339"},"is_ahead":{"type":"boolean"}}},
+        "Session":{"type":"object","required":["name","role"],"properties":{"name":{"type":
         "string"},"role":{"type":"string"},"csrf":{"type":"string","description":"For the header X-CSRF-Token of changes."}}}},
         "responses":{"400":{"description":"The request is wrong.","content":{"application/problem+json":
         {"schema":{"$ref":"#/components/schemas/Problem"}}}},"401":{"description":"Nobody who is known.",

@@ -83,7 +83,10 @@ struct Handlers: Sendable {
         case (.session, _): return Login.description(of: call.identity)
         case (.logout, _): return try await login.end(call.request, call.identity)
         case (.key, _): return try orders.key()
-        case (.metrics, _): return try await Metrics(store: reader.store, meters: ingest.meters).answer()
+        case (.clock, .get): return try await ingest.clock.answer(call.now)
+        case (.metrics, _):
+            return try await Metrics(store: reader.store, meters: ingest.meters, clock: ingest.clock).answer(
+                call.now)
         default: return nil
         }
     }
@@ -106,7 +109,8 @@ struct Handlers: Sendable {
         case .user(let name): return try await registry.removeUser(name)
         case .password(let name):
             return try await login.setPassword(of: name, call.request, now: call.now)
-        case .doctor: return try await operation.facts()
+        case .clock: return try await ingest.clock.confirm()
+        case .doctor: return try await operation.facts(now: call.now)
         case .backup: return try await operation.backup(call.request)
         default: throw Problem.notFound()
         }

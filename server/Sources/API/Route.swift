@@ -48,6 +48,8 @@ enum Route: Equatable {
     case key
     /// `/v1/openapi.json`: the description of all this.
     case description
+    /// `/v1/clock`: whether the clock is right.
+    case clock
     /// `/v1/doctor`: what may be wrong.
     case doctor
     /// `/v1/backup`: a copy of the database beside it.
@@ -87,7 +89,7 @@ enum Route: Equatable {
         "batches": .batches, "logs": .logs, "token": .token, "enroll": .enroll, "claims": .claims,
         "devices": .devices,
         "live": .stream, "login": .login, "logout": .logout, "session": .session, "users": .users,
-        "key": .key, "openapi.json": .description, "doctor": .doctor, "backup": .backup,
+        "key": .key, "openapi.json": .description, "doctor": .doctor, "clock": .clock, "backup": .backup,
     ]
 
     private static func named(_ names: [Substring]) -> Route? {
@@ -129,7 +131,7 @@ enum Route: Equatable {
     var methods: [Method] {
         switch self {
         case .batches, .logs, .token, .enroll, .login, .logout, .tokens, .backup: [.post]
-        case .devices, .users, .claims, .commands: [.get, .post]
+        case .devices, .users, .claims, .commands, .clock: [.get, .post]
         case .device: [.get, .delete]
         case .user, .claim, .command: [.delete]
         case .password: [.put]
@@ -166,6 +168,7 @@ enum Route: Equatable {
         case .password: "/v1/users/{name}/password"
         case .key: "/v1/key"
         case .description: "/v1/openapi.json"
+        case .clock: "/v1/clock"
         case .doctor: "/v1/doctor"
         case .backup: "/v1/backup"
         case .metrics: "/metrics"

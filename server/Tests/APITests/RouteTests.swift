@@ -18,6 +18,7 @@ import Testing
             ("/v1/logout", .logout), ("/v1/session", .session), ("/v1/users", .users),
             ("/v1/users/ada b", .user("ada b")), ("/v1/users/ada/password", .password("ada")),
             ("/v1/key", .key), ("/v1/openapi.json", .description), ("/v1/doctor", .doctor),
+            ("/v1/clock", .clock),
             ("/v1/backup", .backup), ("/metrics", .metrics), ("/metrics/", nil), ("/v1/claims/x", nil),
             ("/v1/devices/17/commands/5", nil), ("/v1/devices/17/commands/c-05", nil),
             ("/v1/devices/0/commands/c-5", nil), ("/v1/users//password", nil), ("/v1/users/a/b", nil),
@@ -48,7 +49,9 @@ import Testing
             (.session, .get, "--+++"), (.users, .get, "---++"), (.users, .post, "---++"),
             (.user("a"), .delete, "---++"), (.password("a"), .put, "---++"), (.key, .get, "--+++"),
             (.description, .get, "+++++"), (.doctor, .get, "---++"), (.backup, .post, "----+"),
-            (.metrics, .get, "--+++"), (.live, .get, "+++++"), (.ready, .get, "+++++"),
+            (.clock, .get, "--+++"),
+            (.clock, .post, "---++"), (.metrics, .get, "--+++"), (.live, .get, "+++++"),
+            (.ready, .get, "+++++"),
         ]
         for (route, method, expected) in table {
             #expect(route.methods.contains(method))
@@ -61,7 +64,7 @@ import Testing
             #expect(rows.first.map { $0.0.methods.count } == rows.count, "\(template)")
             #expect(Description.text.replacing("\n", with: "").contains("\"\(template)\":{"), "\(template)")
         }
-        #expect(paths.count == 29, "as many as Route has cases")
+        #expect(paths.count == 30, "as many as Route has cases")
     }
 
     @Test("what a page of another site must not do needs the companion of the session") func companions() {

@@ -197,6 +197,10 @@ import Testing
         let batch = try Samples.read(Samples.envelope(events: [event]))
         #expect(TimeRule.fault(in: batch, now: now)?.pointer == "/geofence_events/0/timestamp")
         let early = Samples.envelope().replacing(Samples.batch, with: "00000000-7b1a-7c3e-9f10-2a4b6c8d0e1f")
-        #expect(TimeRule.fault(in: try Samples.read(early), now: now)?.pointer == "/batch_id")
+        // An id is not refused for its time; it is not remembered.
+        #expect(TimeRule.fault(in: try Samples.read(early), now: now) == nil)
+        #expect(!TimeRule.isPlausible(try Samples.read(early).id, now: now))
+        #expect(TimeRule.isPlausible(batch.id, now: now))
+        #expect(TimeRule.isAhead(batch, now: now) && !TimeRule.isPast(batch))
     }
 }

@@ -331,6 +331,7 @@ class SQLiteRaceTests(Races, ServerTest):
     def keep_days(self):
         self.assertEqual(self.servers[0].stop(), 0)
         self.servers[0].options = ("--retention", "28")
+        self.assertEqual(self.servers[0].verb("clock", "confirm").returncode, 0)
         self.servers[0].start()
 
     def remove(self):
@@ -358,6 +359,7 @@ class PostgresRaceTests(Races, ServerTest):
     def keep_days(self):
         self.assertEqual(self.servers[1].stop(), 0)
         self.servers[1].options = ("--retention", "28")
+        self.assertEqual(self.servers[1].verb("clock", "confirm").returncode, 0)
         self.servers[1].start()
 
     def remove(self):

@@ -57,6 +57,14 @@ enum PostgresSchema {
         CREATE TABLE logs(
             device bigint NOT NULL, received bigint NOT NULL, text text NOT NULL, PRIMARY KEY (device, received));
         """,
+        """
+        CREATE TABLE clock(
+            id bigint PRIMARY KEY, guarded bigint NOT NULL, running bigint NOT NULL, watcher bigint NOT NULL,
+            turn bigint NOT NULL, leap bigint, held bigint NOT NULL, synchronised bigint NOT NULL);
+        CREATE TABLE votes(device bigint PRIMARY KEY, sent_at bigint NOT NULL, running bigint NOT NULL);
+        ALTER TABLE presence ADD COLUMN counter bigint;
+        UPDATE presence SET counter = seen;
+        """,
     ]
 
     /// Tables of each connection, for rows that may be there already.

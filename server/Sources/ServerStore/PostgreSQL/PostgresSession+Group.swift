@@ -44,7 +44,7 @@ extension PostgresSession {
                 try copy(group.events(of: new), into: "events")
                 try copy(group.vehicleEvents(of: new), into: "vehicle_events")
                 try noteLatest(group.latest(of: new))
-                return group.receipts(new: Set(new), inserted: nil, commands: try waitingCommands(for: group))
+                return try receipts(of: group, new: Set(new), inserted: nil)
             }
         } catch {
             // 23505: a row is there already. That is rare, and COPY cannot pass over it.
@@ -70,8 +70,7 @@ extension PostgresSession {
                 }
             }
             try noteLatest(group.latest(of: new))
-            return group.receipts(
-                new: Set(new), inserted: inserted, commands: try waitingCommands(for: group))
+            return try receipts(of: group, new: Set(new), inserted: inserted)
         }
     }
 
@@ -117,8 +116,9 @@ extension PostgresSession {
     }
 
     private func insertBatches(_ group: PostgresGroup) throws(Refusal) -> [Int] {
-        let batches = group.candidates.map { ($0, group.submission($0)) }
-        guard !batches.isEmpty else { return [] }
+        let candidates = group.candidates.map { ($0, group.submission($0)) }
+        let batches = candidates.filter(\.1.isRemembered)
+        guard !batches.isEmpty else { return candidates.map(\.0) }
         let rows = try query(
             """
             INSERT INTO batches SELECT * FROM unnest($1, $2, $3) ON CONFLICT DO NOTHING RETURNING device, id
@@ -133,7 +133,9 @@ extension PostgresSession {
                 guard let device = row[0].integer, let id = row[1].id else { return nil }
                 return PostgresGroup.BatchKey(device: device, id: id)
             })
-        return batches.filter { inserted.contains(PostgresGroup.BatchKey($0.1)) }.map(\.0)
+        return candidates.filter {
+            !$0.1.isRemembered || inserted.contains(PostgresGroup.BatchKey($0.1))
+        }.map(\.0)
     }
 
     /// - Parameter submissions: by device, each device once.
@@ -143,7 +145,8 @@ extension PostgresSession {
         }
         _ = try query(
             """
-            INSERT INTO presence SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8)
+            INSERT INTO presence(device, seen, install_id, platform, version, model, status, status_time)
+            SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8)
             ON CONFLICT (device) DO UPDATE SET
                 seen = greatest(presence.seen, excluded.seen), install_id = excluded.install_id,
                 platform = excluded.platform, version = excluded.version, model = excluded.model,
@@ -178,6 +181,25 @@ extension PostgresSession {
                     .text(String(decoding: result.object, as: UTF8.self)), .integer(device), .integer(number),
                 ])
         }
+    }
+
+    private func receipts(
+        of group: PostgresGroup, new: Set<Int>, inserted: Set<PostgresGroup.Key>?
+    ) throws(Refusal) -> [Receipt] {
+        let commands = try waitingCommands(for: group)
+        var receipts = group.receipts(new: new, inserted: inserted, commands: commands)
+        // By device, as presence has been locked.
+        for place in group.places where !receipts[place].commands.isEmpty {
+            let submission = group.submission(place)
+            guard let least = submission.counter else { continue }
+            let rows = try query(
+                """
+                UPDATE presence SET counter = greatest(coalesce(counter, 0) + 1, $1) WHERE device = $2
+                RETURNING counter
+                """, [.integer(least), .integer(submission.device)])
+            receipts[place].counter = rows.first?.first?.integer
+        }
+        return receipts
     }
 
     private func waitingCommands(for group: PostgresGroup) throws(Refusal) -> [Int64: [WaitingCommand]] {

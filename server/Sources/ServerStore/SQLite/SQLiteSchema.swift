@@ -61,6 +61,15 @@ enum SQLiteSchema {
             device INTEGER NOT NULL, received INTEGER NOT NULL, text TEXT NOT NULL, PRIMARY KEY(device, received)
         ) STRICT;
         """,
+        """
+        CREATE TABLE clock(
+            id INTEGER PRIMARY KEY, guarded INTEGER NOT NULL, running INTEGER NOT NULL, watcher INTEGER NOT NULL,
+            turn INTEGER NOT NULL, leap INTEGER, held INTEGER NOT NULL, synchronised INTEGER NOT NULL) STRICT;
+        CREATE TABLE votes(
+            device INTEGER PRIMARY KEY, sent_at INTEGER NOT NULL, running INTEGER NOT NULL) STRICT;
+        ALTER TABLE presence ADD COLUMN counter INTEGER;
+        UPDATE presence SET counter = seen;
+        """,
     ]
 
     static func upgrade(_ connection: Connection) throws(SQLiteError) {

@@ -25,6 +25,12 @@ extension SQLiteSession {
         try noteResults(of: submission)
         var receipt = try insertRows(of: submission)
         receipt.commands = try waitingCommands(for: submission)
+        if !receipt.commands.isEmpty, let least = submission.counter {
+            receipt.counter = try rows(
+                "UPDATE presence SET counter = max(coalesce(counter, 0) + 1, $1) WHERE device = $2 RETURNING counter",
+                [.integer(least), .integer(submission.device)]
+            ).first?.first?.integer
+        }
         return receipt
     }
 
@@ -33,10 +39,7 @@ extension SQLiteSession {
         let kept = submission.keptRows
         let expired = submission.rows - kept
         guard kept > 0 else { return Receipt(expired: expired) }
-        let isNew = try change(
-            "INSERT INTO batches VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
-            [.integer(submission.device), .blob(batch.id.bytes), .integer(submission.received.milliseconds)])
-        guard isNew == 1 else { return Receipt(duplicates: kept, expired: expired) }
+        guard try isNew(submission) else { return Receipt(duplicates: kept, expired: expired) }
         let extras = try insertExtras(of: submission)
         var stored = try insertLocations(of: submission, extras: extras)
         for row in batch.events where submission.isKept(row.time) {
@@ -59,6 +62,16 @@ extension SQLiteSession {
         }
         if let newest = submission.newest { try noteLatest(newest, of: submission.device) }
         return Receipt(stored: stored, duplicates: kept - stored, expired: expired)
+    }
+
+    private func isNew(_ submission: Submission) throws(SQLiteError) -> Bool {
+        guard submission.isRemembered else { return true }
+        return try change(
+            "INSERT INTO batches VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+            [
+                .integer(submission.device), .blob(submission.batch.id.bytes),
+                .integer(submission.received.milliseconds),
+            ]) == 1
     }
 
     /// - Returns: how many were new.
@@ -106,7 +119,8 @@ extension SQLiteSession {
         let status = submission.batch.remarks.status
         _ = try change(
             """
-            INSERT INTO presence VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (device) DO UPDATE SET
+            INSERT INTO presence(device, seen, install_id, platform, version, model, status, status_time)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (device) DO UPDATE SET
                 seen = max(seen, excluded.seen), install_id = excluded.install_id, platform = excluded.platform,
                 version = excluded.version, model = excluded.model, status = coalesce(excluded.status, status),
                 status_time = coalesce(excluded.status_time, status_time)

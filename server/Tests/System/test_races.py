@@ -136,15 +136,69 @@ class Races(ServerTest):
         print(f"rotation: {len(answers)} uploads during 30 exchanges, each accepted")
 
     def test_one_refresh_token_by_twenty_at_once(self):
-        """All get a pair, and the last one is good: the others have not arrived, as far as anybody knows."""
+        """All get a pair, and the first that arrives is the one; the others end with it, and have a minute for what is under way."""
         pair = self.servers[0].add_device("van")
         answers = self.at_once(CLIENTS, lambda number: self.exchange(self.server_for(number), pair["refresh_token"]))
         self.assertEqual({answer.status for answer in answers}, {200}, answers)
         good = [answer for number, answer in enumerate(answers)
                 if self.server_for(number).post(answer.json["access_token"], envelope(1)).status == 200]
-        self.assertEqual(len(good), 1)
-        # One of its successors has arrived, and two requests may have overtaken each other.
+        self.assertEqual(len(good), len(answers))
+        statuses = [self.exchange(server, answer.json["refresh_token"]).status for server in self.servers for answer in answers]
+        self.assertEqual(collections.Counter(statuses)[200], len(self.servers))
+        self.assertEqual(self.exchange(self.servers[0], pair["refresh_token"]).status, 400)
+
+    def test_a_repetition_of_an_exchange_that_comes_late_locks_nobody_out(self):
+        """It was under way for longer than its answer was waited for: what the vehicle holds meanwhile stays good."""
+        pair = self.servers[0].add_device("van")
+        for turn in range(5):
+            answer = self.exchange(self.server_for(turn), pair["refresh_token"])
+            self.assertEqual(answer.status, 200)
+            self.assertEqual(self.server_for(turn).post(answer.json["access_token"], envelope(1)).status, 200)
+            for number in range(3):
+                late = self.exchange(self.server_for(turn + number), pair["refresh_token"])
+                self.assertEqual((late.status, late.json), (400, {"error": "invalid_grant"}))
+            pair = answer.json
         self.assertEqual(self.exchange(self.servers[0], pair["refresh_token"]).status, 200)
+
+    def test_of_pairs_that_were_offered_the_first_that_is_shown_is_the_one(self):
+        """By either of its tokens, whichever of the answers arrived."""
+        for name, shown in (("van", "access_token"), ("bus", "refresh_token")):
+            pair = self.servers[0].add_device(name)
+            first, second, third = (
+                self.exchange(self.server_for(number), pair["refresh_token"]).json for number in range(3))
+            if shown == "access_token":
+                self.assertEqual(self.servers[0].post(second[shown], envelope(1)).status, 200)
+            else:
+                self.assertEqual(self.exchange(self.servers[0], second[shown]).status, 200)
+            for other in (first, third, pair):
+                self.assertEqual(self.exchange(self.server_for(1), other["refresh_token"]).status, 400)
+                # For what is under way.
+                self.assertEqual(self.server_for(1).post(other["access_token"], envelope(1)).status, 200)
+            self.assertEqual(self.exchange(self.server_for(1), second["refresh_token"]).status, 200)
+            self.assertEqual(self.server_for(1).post(second["access_token"], envelope(1)).status, 200)
+
+    def test_a_token_that_ended_long_ago_and_is_shown_again_is_told(self):
+        """A copy of the vehicle, a backup that was restored, or a thief: nothing ends because of it."""
+        admin = self.servers[0].add_user("ada", "admin")
+        device = self.servers[0].add_device("van")
+        pair = self.exchange(self.servers[0], device["refresh_token"]).json
+        self.assertEqual(self.servers[0].post(pair["access_token"], envelope(1)).status, 200)
+        # Within a minute it is but late.
+        self.assertEqual(self.exchange(self.servers[0], device["refresh_token"]).status, 400)
+        path = f"/v1/devices/{device['id']}"
+        self.assertNotIn("token_shown_again", self.servers[0].ask("GET", path, admin).json)
+        self.change("UPDATE ended_tokens SET ended = ended - 61000")
+        self.assertEqual(self.exchange(self.servers[0], device["refresh_token"]).status, 400)
+        self.assertIn("token_shown_again", self.servers[0].ask("GET", path, admin).json)
+        text = self.servers[0].ask("GET", "/metrics", admin).body.decode()
+        self.assertIn('beekon_server_ended_tokens_shown_total{when="late"} 1\n', text)
+        self.assertIn('beekon_server_ended_tokens_shown_total{when="overtaken"} 1\n', text)
+        with open(self.servers[0].log, encoding="utf-8") as log:
+            self.assertIn("shown again", log.read())
+        self.assertEqual(self.exchange(self.servers[0], pair["refresh_token"]).status, 200)
+        # An admin has seen to it.
+        self.assertEqual(self.servers[0].ask("POST", path + "/tokens", admin, b"").status, 201)
+        self.assertNotIn("token_shown_again", self.servers[0].ask("GET", path, admin).json)
 
     # MARK: Revocation
 
@@ -309,6 +363,10 @@ class Races(ServerTest):
         print(f"retention: {len(sent)} rows sent, {dict(counts)} while {statuses[200]} requests were answered, all with 200; "
               f"{len(kept)} newer than the retention, each there; {len(gone)} gone")
 
+    def change(self, statement: str):
+        """Does that in the database."""
+        raise NotImplementedError
+
     def keep_days(self):
         """From now on a server acknowledges, and does not store, what is older than 28 days."""
         raise NotImplementedError
@@ -327,6 +385,10 @@ class SQLiteRaceTests(Races, ServerTest):
         with sqlite3.connect(f"file:{self.servers[0].database}?mode=ro", uri=True, timeout=10) as database:
             return [[str(uuid.UUID(bytes=cell)) if isinstance(cell, bytes) else cell for cell in row]
                     for row in database.execute(statement)]
+
+    def change(self, statement: str):
+        with sqlite3.connect(self.servers[0].database, timeout=30) as database:
+            database.execute(statement)
 
     def keep_days(self):
         self.assertEqual(self.servers[0].stop(), 0)
@@ -355,6 +417,9 @@ class PostgresRaceTests(Races, ServerTest):
 
     def rows(self, statement: str) -> list:
         return self.postgres.query(statement)
+
+    def change(self, statement: str):
+        self.postgres.query(statement)
 
     def keep_days(self):
         self.assertEqual(self.servers[1].stop(), 0)

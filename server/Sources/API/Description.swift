@@ -295,7 +295,8 @@ enum Description {
         {"type":"object","required":["id","name","created"],"properties":{"id":{"type":"integer"},
         "name":{"type":"string"},"created":{"type":"string","format":"date-time","description":"RFC 3339"},
         "revoked":{"type":"string","format":"date-time","description":"RFC 3339"},"seen":{"type":
-        "string","format":"date-time","description":"RFC 3339"},"install_id":{"type":"string"},"platform":
+        "string","format":"date-time","description":"RFC 3339"},"token_shown_again":{"type":"string","format":"date-time",
+        "description":"When a refresh token that had ended long before was shown: copied, restored from a backup, or stolen."},"install_id":{"type":"string"},"platform":
         {"type":"string"},"sdk_version":{"type":"string"},"model":{"type":"string"},"status":{"type":
         "object"},"status_received":{"type":"string","format":"date-time","description":"RFC 3339"},
         "latest":{"$ref":"#/components/schemas/Location"}}},"Tokens":{"type":"object","required":

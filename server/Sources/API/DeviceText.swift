@@ -26,6 +26,7 @@ enum DeviceText {
         JSONString.append(device.name, to: &text)
         for (name, time) in [
             ("created", device.created as Timestamp?), ("revoked", device.revoked), ("seen", device.seen),
+            ("token_shown_again", device.tokenShownAgain),
         ] {
             if let time { text += Array(#","\#(name)":"\#(time.iso8601)""#.utf8) }
         }

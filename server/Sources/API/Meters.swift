@@ -16,6 +16,8 @@ final class Meters: Sendable {
     struct Counts {
         var requests: [Request: UInt64] = [:]
         var rows = Receipt()
+        /// Refresh tokens that were shown after their end, within a minute and later.
+        var endedTokens = (overtaken: UInt64(0), late: UInt64(0))
         /// Batches by how long their COMMIT took: one count for each bound, and one for what took longer.
         var batches = [UInt64](repeating: 0, count: Meters.bounds.count + 1)
         /// Seconds of all of them.
@@ -34,6 +36,13 @@ final class Meters: Sendable {
     /// - Parameter route: the template of a route: there are few, whatever is asked for.
     func note(_ status: HTTPResponse.Status, route: String) {
         state.withLock { $0.requests[Request(route: route, code: status.code), default: 0] += 1 }
+    }
+
+    /// A refresh token was shown after its end.
+    func noteEndedToken(isLate: Bool) {
+        state.withLock { counts in
+            if isLate { counts.endedTokens.late += 1 } else { counts.endedTokens.overtaken += 1 }
+        }
     }
 
     /// A batch that can no longer be lost.

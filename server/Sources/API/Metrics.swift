@@ -56,6 +56,12 @@ struct Metrics: Sendable {
         ] {
             text.add(Double(count), [("result", result)])
         }
+        text.begin(
+            "beekon_server_ended_tokens_shown_total", "counter",
+            "Refresh tokens that were shown after their end: overtaken by others within a minute, or late: copied, restored or stolen."
+        )
+        text.add(Double(counts.endedTokens.overtaken), [("when", "overtaken")])
+        text.add(Double(counts.endedTokens.late), [("when", "late")])
         text.begin("beekon_server_batch_seconds", "histogram", "From a whole batch to its COMMIT.")
         var sum: UInt64 = 0
         for (index, count) in counts.batches.enumerated() {

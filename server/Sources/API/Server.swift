@@ -74,7 +74,9 @@ package struct Server: Sendable {
                 store: store, bodies: bodies, retentionDays: options.retentionDays,
                 commands: CommandText(key: options.signingKey), meters: meters, clock: clock),
             logs: Logs(store: store, bodies: bodies),
-            exchange: TokenExchange(store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime),
+            exchange: TokenExchange(
+                store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime, meters: meters,
+                logger: logger),
             enrolment: Enrolment(store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime),
             reader: Reader(store: store), hub: hub,
             orders: Orders(store: store, bodies: bodies, publicKey: options.signingKey?.publicPEM),

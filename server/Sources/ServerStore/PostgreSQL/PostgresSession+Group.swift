@@ -95,24 +95,14 @@ extension PostgresSession {
         return new
     }
 
-    /// - Parameter tokens: by device.
+    /// - Parameter tokens: by device, so that two servers never wait for each other.
     private func noteTokens(_ tokens: [Submission]) throws(Refusal) {
-        guard !tokens.isEmpty else { return }
-        // An UPDATE alone would lock them in whatever order it finds them.
-        _ = try query(
-            """
-            WITH shown AS (
-                SELECT t.device, t.hash, s.moment FROM tokens t JOIN unnest($1, $2, $3) AS s(device, hash, moment)
-                    ON t.device = s.device AND t.hash = s.hash
-                WHERE t.used IS NULL ORDER BY t.device, t.hash FOR UPDATE OF t)
-            UPDATE tokens SET used = shown.moment FROM shown
-            WHERE tokens.device = shown.device AND tokens.hash = shown.hash AND tokens.used IS NULL
-            """,
-            with: [
-                .array(.int8, tokens.map { .integer($0.device) }),
-                .array(.bytea, tokens.map { .optional($0.newToken) }),
-                .array(.int8, tokens.map { .integer($0.received.milliseconds) }),
-            ])
+        for submission in tokens {
+            guard let token = submission.newToken else { continue }
+            try TokenPairs.arrive(token, of: submission.device, now: submission.received) {
+                (sql, values) throws(Refusal) in try query(sql, values)
+            }
+        }
     }
 
     private func insertBatches(_ group: PostgresGroup) throws(Refusal) -> [Int] {

@@ -17,9 +17,9 @@ extension SQLiteSession {
 
     private func insert(_ submission: Submission) throws(SQLiteError) -> Receipt {
         if let token = submission.newToken {
-            _ = try change(
-                "UPDATE tokens SET used = ?1 WHERE device = ?2 AND hash = ?3 AND used IS NULL",
-                [.integer(submission.received.milliseconds), .integer(submission.device), .blob(token)])
+            try TokenPairs.arrive(token, of: submission.device, now: submission.received) {
+                (sql, values) throws(SQLiteError) in try rows(sql, values)
+            }
         }
         try notePresence(of: submission)
         try noteResults(of: submission)

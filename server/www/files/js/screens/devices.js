@@ -65,7 +65,9 @@ export function screen(main) {
             setText(number, String(vehicle.id));
             setText(added, moment(vehicle.created));
             setText(seen, vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : "never");
-            setText(state, vehicle.revoked ? "revoked" : "good");
+            setText(state, vehicle.revoked ? "revoked" : vehicle.shownAgain
+                ? `an old one was shown again ${moment(vehicle.shownAgain)}: copied, restored from a backup, or stolen; if nothing is heard of it, it needs new tokens`
+                : "good");
         });
         more.hidden = found.length <= most;
         setText(more, `Show all ${count(found.length)}`);

@@ -136,7 +136,7 @@ class Races(ServerTest):
         print(f"rotation: {len(answers)} uploads during 30 exchanges, each accepted")
 
     def test_one_refresh_token_by_twenty_at_once(self):
-        """All get a pair, and the first that arrives is the one; the others end with it, and have a minute for what is under way."""
+        """All get a pair, and the first that arrives is the one; the others end with it, a minute later for what is under way."""
         pair = self.servers[0].add_device("van")
         answers = self.at_once(CLIENTS, lambda number: self.exchange(self.server_for(number), pair["refresh_token"]))
         self.assertEqual({answer.status for answer in answers}, {200}, answers)
@@ -199,6 +199,22 @@ class Races(ServerTest):
         # An admin has seen to it.
         self.assertEqual(self.servers[0].ask("POST", path + "/tokens", admin, b"").status, 201)
         self.assertNotIn("token_shown_again", self.servers[0].ask("GET", path, admin).json)
+
+    # MARK: Names
+
+    def test_names_that_cannot_be_are_no_error_of_the_server(self):
+        server = self.servers[0]
+        admin = server.add_user("root", "admin")
+        for name in ("a\x00b", "\x00", "x" * 5000):
+            body = json.dumps({"name": name, "password": "correct horse battery"}).encode()
+            self.assertEqual(server.ask("POST", "/v1/login", None, body, Content_Type="application/json").status, 401)
+        for path, method, body in (
+                ("/v1/users/a%00b", "DELETE", None), ("/v1/users/%00/password", "PUT", b'{"password":"correct horse battery"}')):
+            self.assertEqual(server.ask(method, path, admin, body).status, 404)
+        body = json.dumps({"name": "a\x00b", "code": "x"}).encode()
+        self.assertEqual(server.ask("POST", "/v1/enroll", None, body).status, 400)
+        with open(server.log, encoding="utf-8") as log:
+            self.assertNotIn("22021", log.read())
 
     # MARK: Revocation
 

@@ -303,7 +303,7 @@ enum Description {
         ["id","name","access_token","expires_at","refresh_token"],"properties":{"id":{"type":"integer"},
         "name":{"type":"string"},"access_token":{"type":"string"},"expires_at":{"type":"string","format":
         "date-time","description":"RFC 3339"},"refresh_token":{"type":"string"}}},"Name":{"type":
-        "string","minLength":1,"maxLength":100,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f]+$"},
+        "string","minLength":1,"maxLength":100,"pattern":"^(?!\\.\\.?$)[^/\\u0000-\\u001f\\u007f-\\u009f\\ufdd0-\\ufdef\\ufffe\\uffff]+$"},
         "Command":{"type":"object","required":["id","command","state","created","expires","author",
         "arguments"],"properties":{"id":{"type":"string"},"command":{"type":"string"},"state":{"enum":
         ["waiting","offered","finished","expired","withdrawn"]},"created":{"type":"string","format":

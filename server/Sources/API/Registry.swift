@@ -81,6 +81,7 @@ struct Registry: Sendable {
 
     /// `DELETE /v1/users/NAME`
     func removeUser(_ name: String) async throws -> Response {
+        guard Devices.canBe(name) else { throw Problem.notFound("There is no user of that name.") }
         let isThere = try await store.write { session throws(StoreError) in
             try Users.remove(name, in: session)
         }

@@ -68,10 +68,16 @@ enum Route: Equatable {
         case delete = "DELETE"
     }
 
-    /// - Parameter path: without the query, its escapes resolved.
+    /// - Parameter path: without the query, as it was sent: it is split before escapes are resolved, so that a name may have any
+    ///   character.
     init?(path: String) {
-        guard path.utf8.count <= 512, path.hasPrefix("/") else { return nil }
-        let parts = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        guard path.utf8.count <= Self.longest, path.hasPrefix("/") else { return nil }
+        var parts: [Substring] = []
+        for part in path.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
+            // In a path, a plus is a plus.
+            guard let decoded = Fields.decoded(part.replacing("+", with: "%2B")[...]) else { return nil }
+            parts.append(decoded[...])
+        }
         let route: Route? =
             switch parts.first {
             case "metrics": parts.count == 1 ? .metrics : nil
@@ -82,6 +88,9 @@ enum Route: Equatable {
         guard let route else { return nil }
         self = route
     }
+
+    /// Bytes: a name of a hundred characters, each of them four bytes and escaped, and the rest.
+    private static let longest = 1280
 
     private static let health: [String: Route] = ["live": .live, "ready": .ready]
 

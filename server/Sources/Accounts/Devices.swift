@@ -23,16 +23,27 @@ package enum Devices {
     /// Characters of a name.
     package static let longestName = 100
 
-    /// - Returns: why it cannot be a name; nil when it can.
+    /// - Returns: why it cannot be a new name; nil when it can.
     package static func complaint(aboutName name: String) -> String? {
         let scalars = name.unicodeScalars
         guard !scalars.isEmpty, scalars.count <= longestName else {
             return "a name has 1 to \(longestName) characters"
         }
-        let isPlain = scalars.allSatisfy {
-            $0.value >= 0x20 && $0.value != 0x7F && !(0x80..<0xA0).contains($0.value)
+        guard canBe(name) else { return "a name has no control characters" }
+        // Paths, files and XML are made of names.
+        guard !scalars.contains(where: { $0 == "/" || $0.properties.isNoncharacterCodePoint }) else {
+            return "a name has no / and no code points that are no characters"
         }
-        return isPlain ? nil : "a name has no control characters"
+        return name == "." || name == ".." ? "a name is not . or .." : nil
+    }
+
+    /// Whether anybody can have this name. There may be others than new ones may be: they stay usable.
+    package static func canBe(_ name: String) -> Bool {
+        let scalars = name.unicodeScalars
+        return !scalars.isEmpty && scalars.count <= longestName
+            && scalars.allSatisfy {
+                $0.value >= 0x20 && $0.value != 0x7F && !(0x80..<0xA0).contains($0.value)
+            }
     }
 
     /// Makes a device and its first pair of tokens.

@@ -159,7 +159,11 @@ import Testing
 
     @Test(
         "names",
-        arguments: [("van", true), ("", false), ("a\nb", false), ("<script>", true), ("Fußgänger 😀", true)])
+        arguments: [
+            ("van", true), ("", false), ("a\nb", false), ("<script>", true), ("Fußgänger 😀", true),
+            ("a/b", false), (".", false), ("..", false), ("...", true),
+            ("a\0", false),
+        ])
     func names(name: String, isName: Bool) {
         #expect((Devices.complaint(aboutName: name) == nil) == isName)
         #expect(Devices.complaint(aboutName: String(repeating: "x", count: 101)) != nil)

@@ -150,6 +150,21 @@ enum Description {
         "string"}}}},"400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},
         "403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":
         {"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}}},
+        "/v1/devices/{device}/installations":{"parameters":[{"name":"device","in":"path","required":true,
+        "schema":{"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],
+        "get":{"operationId":"installations","summary":"Which installation of beekond a device is, and who else shows its tokens.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"200":{"description":"The newest first.","content":{"application/json":
+        {"schema":{"type":"object","required":["installations"],"properties":{"installations":{"type":"array","items":{"type":"object",
+        "required":["install_id","state","since"],"properties":{"install_id":{"type":"string"},"state":{"enum":["bound","earlier","other"]},
+        "since":{"type":"string","format":"date-time","description":"RFC 3339"}}}}}}}}},"400":{"$ref":"#/components/responses/400"},
+        "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},
+        "405":{"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}},
+        "post":{"operationId":"confirmInstallation","summary":"Binds the device to one of them: commands are for it.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"204":{"description":"It is bound."},
+        "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},
+        "404":{"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"413":{"$ref":"#/components/responses/413"},
+        "503":{"$ref":"#/components/responses/503"}},"requestBody":{"required":true,"content":{"application/json":{"schema":{"type":"object",
+        "required":["install_id"],"properties":{"install_id":{"type":"string","format":"uuid"}}}}}}}},
         "/v1/devices/{device}/tokens":{"parameters":[{"name":"device","in":"path","required":true,
         "schema":{"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],
         "post":{"operationId":"renewTokens","summary":"New tokens for a device; those that it had end at once.",
@@ -295,7 +310,8 @@ enum Description {
         {"type":"object","required":["id","name","created"],"properties":{"id":{"type":"integer"},
         "name":{"type":"string"},"created":{"type":"string","format":"date-time","description":"RFC 3339"},
         "revoked":{"type":"string","format":"date-time","description":"RFC 3339"},"seen":{"type":
-        "string","format":"date-time","description":"RFC 3339"},"token_shown_again":{"type":"string","format":"date-time",
+        "string","format":"date-time","description":"RFC 3339"},"other_installation":{"type":"string",
+        "description":"The newest installation that shows its tokens and is not the device."},"token_shown_again":{"type":"string","format":"date-time",
         "description":"When a refresh token that had ended long before was shown: copied, restored from a backup, or stolen."},"install_id":{"type":"string"},"platform":
         {"type":"string"},"sdk_version":{"type":"string"},"model":{"type":"string"},"status":{"type":
         "object"},"status_received":{"type":"string","format":"date-time","description":"RFC 3339"},

@@ -30,8 +30,9 @@ enum DeviceText {
         ] {
             if let time { text += Array(#","\#(name)":"\#(time.iso8601)""#.utf8) }
         }
+        if let id = device.otherInstallation { text += Array(#","other_installation":"\#(id)""#.utf8) }
         if let facts = device.facts {
-            text += Array(#","install_id":"\#(facts.installID)""#.utf8)
+            if let id = facts.installID { text += Array(#","install_id":"\#(id)""#.utf8) }
             for (name, value) in [
                 ("platform", facts.platform as String?), ("sdk_version", facts.version),
                 ("model", facts.model),

@@ -83,6 +83,7 @@ struct Handlers: Sendable {
         case (.session, _): return Login.description(of: call.identity)
         case (.logout, _): return try await login.end(call.request, call.identity)
         case (.key, _): return try orders.key()
+        case (.installations(let id), .get): return try await registry.installations(of: id)
         case (.clock, .get): return try await ingest.clock.answer(call.now)
         case (.metrics, _):
             return try await Metrics(store: reader.store, meters: ingest.meters, clock: ingest.clock).answer(
@@ -97,6 +98,7 @@ struct Handlers: Sendable {
         case .devices: return try await registry.addDevice(call.request, now: call.now)
         case .device(let id): return try await registry.revokeDevice(id, now: call.now)
         case .tokens(let id): return try await registry.renewTokens(of: id, call.request, now: call.now)
+        case .installations(let id): return try await registry.confirmInstallation(of: id, call.request)
         case .log(let id): return try await logs.newest(of: id)
         case .commands(let id):
             return try await orders.add(for: id, call.request, by: call.identity.name, now: call.now)

@@ -3,6 +3,7 @@ internal import Commands
 internal import EnvelopeReader
 internal import HTTPTypes
 internal import Hummingbird
+internal import Logging
 internal import NIOCore
 internal import ServerStore
 
@@ -15,6 +16,7 @@ struct Ingest: Sendable {
     let commands: CommandText
     let meters: Meters
     let clock: ClockKeeper
+    let logger: Logger
 
     /// - Parameter newToken: hash of its token if that has not been shown before.
     func answer(
@@ -28,6 +30,11 @@ struct Ingest: Sendable {
         let receipt = try await store.submit(
             submission(of: batch, from: device, newToken: newToken, now: now))
         meters.note(receipt, after: .now - start)
+        if let other = receipt.otherInstallation {
+            logger.warning(
+                "device \(device): the installation \(other) uploads with its tokens and is not the one that it is bound to: its rows are stored, it gets no commands. If it is the vehicle, confirm it on the page, or give the vehicle new tokens"
+            )
+        }
         withExtendedLifetime(lease) {}
         let text =
             #"{"batch_id":"\#(batch.id)","stored":\#(receipt.stored),"duplicates":\#(receipt.duplicates),"#

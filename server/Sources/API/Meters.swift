@@ -16,6 +16,8 @@ final class Meters: Sendable {
     struct Counts {
         var requests: [Request: UInt64] = [:]
         var rows = Receipt()
+        /// Installations that showed tokens of devices that are others, each once.
+        var otherInstallations: UInt64 = 0
         /// Refresh tokens that were shown after their end, within a minute and later.
         var endedTokens = (overtaken: UInt64(0), late: UInt64(0))
         /// Batches by how long their COMMIT took: one count for each bound, and one for what took longer.
@@ -54,6 +56,7 @@ final class Meters: Sendable {
             counts.rows.duplicates += receipt.duplicates
             counts.rows.expired += receipt.expired
             counts.batches[place] += 1
+            if receipt.otherInstallation != nil { counts.otherInstallations += 1 }
             counts.seconds += seconds
         }
     }

@@ -57,6 +57,10 @@ struct Metrics: Sendable {
             text.add(Double(count), [("result", result)])
         }
         text.begin(
+            "beekon_server_other_installations_total", "counter",
+            "Installations that uploaded with the tokens of a device that is bound to another.")
+        text.add(Double(counts.otherInstallations), [])
+        text.begin(
             "beekon_server_ended_tokens_shown_total", "counter",
             "Refresh tokens that were shown after their end: overtaken by others within a minute, or late: copied, restored or stolen."
         )

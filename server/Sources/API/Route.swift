@@ -26,6 +26,8 @@ enum Route: Equatable {
     case log(Int64)
     /// `/v1/devices/17/tokens`: new ones in place of those it has.
     case tokens(Int64)
+    /// `/v1/devices/17/installations`: which installation of beekond it is, and who else shows its tokens.
+    case installations(Int64)
     /// `/v1/devices/17/commands`
     case commands(Int64)
     /// `/v1/devices/17/commands/c-5`, by device and number
@@ -122,6 +124,7 @@ enum Route: Equatable {
         case "log": .log(device)
         case "commands": .commands(device)
         case "tokens": .tokens(device)
+        case "installations": .installations(device)
         default: nil
         }
     }
@@ -140,7 +143,7 @@ enum Route: Equatable {
     var methods: [Method] {
         switch self {
         case .batches, .logs, .token, .enroll, .login, .logout, .tokens, .backup: [.post]
-        case .devices, .users, .claims, .commands, .clock: [.get, .post]
+        case .devices, .users, .claims, .commands, .installations, .clock: [.get, .post]
         case .device: [.get, .delete]
         case .user, .claim, .command: [.delete]
         case .password: [.put]
@@ -166,6 +169,7 @@ enum Route: Equatable {
         case .trips: "/v1/devices/{device}/trips"
         case .log: "/v1/devices/{device}/log"
         case .tokens: "/v1/devices/{device}/tokens"
+        case .installations: "/v1/devices/{device}/installations"
         case .commands: "/v1/devices/{device}/commands"
         case .command: "/v1/devices/{device}/commands/{command}"
         case .stream: "/v1/live"

@@ -72,7 +72,8 @@ package struct Server: Sendable {
         return Handlers(
             ingest: Ingest(
                 store: store, bodies: bodies, retentionDays: options.retentionDays,
-                commands: CommandText(key: options.signingKey), meters: meters, clock: clock),
+                commands: CommandText(key: options.signingKey), meters: meters, clock: clock,
+                logger: logger),
             logs: Logs(store: store, bodies: bodies),
             exchange: TokenExchange(
                 store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime, meters: meters,

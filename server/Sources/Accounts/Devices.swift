@@ -205,6 +205,8 @@ package enum Devices {
             try session.run("DELETE FROM \(table) WHERE device = $1", .integer(device))
         }
         try session.run("UPDATE devices SET shown_again = NULL WHERE id = $1", .integer(device))
+        // Whoever gets the next ones is the device.
+        try Installations.unbind(device, in: session)
     }
 
     /// Ends a device's tokens, for good; its locations stay.

@@ -21,14 +21,14 @@ package struct CommandText: Sendable {
     ///   - counter: of a signed list, greater than any before; without one nothing is signed.
     /// - Returns: `"commands":[…]`, perhaps with `"signed":…,"signature":…`, or nothing when there is nothing to do.
     package func members(
-        _ commands: [WaitingCommand], for installation: UUIDv7, counter: Int64?, now: Timestamp
+        _ commands: [WaitingCommand], for installation: UUIDv7?, counter: Int64?, now: Timestamp
     )
         -> String
     {
         guard let last = commands.map(\.expires).min() else { return "" }
         let list = Self.list(commands)
         let plain = #""commands":"# + list
-        guard let key, let counter else { return plain }
+        guard let key, let counter, let installation else { return plain }
         let expires = min(last, now.advanced(bySeconds: Self.lifetime).milliseconds)
         let signed =
             #"{"install_id":"\#(installation)","counter":\#(counter),"#

@@ -52,6 +52,8 @@ package struct Receipt: Equatable, Sendable {
     package var expired: Int
     /// What the device is to do, oldest first.
     package var commands: [WaitingCommand] = []
+    /// An installation that is another than the device's, and was not known; nil: none.
+    package var otherInstallation: UUIDv7?
     /// Of the signed list with these commands: greater than any before. nil when nothing is signed.
     package var counter: Int64?
 

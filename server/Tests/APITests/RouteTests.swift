@@ -21,7 +21,7 @@ import Testing
             ("/v1/users/%zz", nil), ("/v1/users/%FF", nil), ("/v1%2Fusers", nil), ("/v1/devices/1%2F7", nil),
             ("/v1/users/ada/password", .password("ada")),
             ("/v1/key", .key), ("/v1/openapi.json", .description), ("/v1/doctor", .doctor),
-            ("/v1/clock", .clock),
+            ("/v1/clock", .clock), ("/v1/devices/17/installations", .installations(17)),
             ("/v1/backup", .backup), ("/metrics", .metrics), ("/metrics/", nil), ("/v1/claims/x", nil),
             ("/v1/devices/17/commands/5", nil), ("/v1/devices/17/commands/c-05", nil),
             ("/v1/devices/0/commands/c-5", nil), ("/v1/users//password", nil), ("/v1/users/a/b", nil),
@@ -52,7 +52,8 @@ import Testing
             (.session, .get, "--+++"), (.users, .get, "---++"), (.users, .post, "---++"),
             (.user("a"), .delete, "---++"), (.password("a"), .put, "---++"), (.key, .get, "--+++"),
             (.description, .get, "+++++"), (.doctor, .get, "---++"), (.backup, .post, "----+"),
-            (.clock, .get, "--+++"),
+            (.clock, .get, "--+++"), (.installations(1), .get, "--+++"),
+            (.installations(1), .post, "---++"),
             (.clock, .post, "---++"), (.metrics, .get, "--+++"), (.live, .get, "+++++"),
             (.ready, .get, "+++++"),
         ]
@@ -67,7 +68,7 @@ import Testing
             #expect(rows.first.map { $0.0.methods.count } == rows.count, "\(template)")
             #expect(Description.text.replacing("\n", with: "").contains("\"\(template)\":{"), "\(template)")
         }
-        #expect(paths.count == 30, "as many as Route has cases")
+        #expect(paths.count == 31, "as many as Route has cases")
     }
 
     @Test("what a page of another site must not do needs the companion of the session") func companions() {

@@ -9,7 +9,7 @@ import Testing
         #expect(batch.id.description == Samples.batch)
         #expect(batch.session.description == "0190d4e0-1234-7000-8000-aabbccddeeff")
         #expect(batch.sentAt.iso8601 == "2026-06-15T12:34:56.789Z")
-        #expect(batch.device.installID.description == "0190c1a4-aaaa-7bbb-8ccc-ddddeeeeffff")
+        #expect(batch.device.installID?.description == "0190c1a4-aaaa-7bbb-8ccc-ddddeeeeffff")
         #expect(batch.device.platform == "linux" && batch.device.version == "0.1.0")
         #expect(batch.device.model == "Raspberry Pi 4")
         #expect(batch.extras == Array(#"{"user_id":"truck-12"}"#.utf8))

@@ -32,7 +32,7 @@ def of_now(count: int = 2, **replaced) -> dict:
     return {**envelope(count, now - count * 1000, sent_at=iso(now), batch_id=uuid7(now)), **replaced}
 
 
-class Clocks:
+class Clocks(ServerTest):
     """Of the servers of one test."""
 
     add: Any

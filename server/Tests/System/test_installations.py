@@ -19,7 +19,7 @@ from server_support.server import PROGRAM, Answer, Server, envelope, uuid7
 from server_support.server_test import ServerTest
 
 
-class Installations:
+class Installations(ServerTest):
     """On one database."""
 
     start: Any

@@ -128,7 +128,7 @@ struct PostgresGroup {
     /// For each device, the batch of the group that came last, by device; with the last status of any of them.
     var presences: [Submission] {
         var last: [Int64: Submission] = [:]
-        for submission in group {
+        for submission in group where submission.batch.device.installID != nil {
             guard let known = last[submission.device] else {
                 last[submission.device] = submission
                 continue
@@ -182,6 +182,16 @@ struct PostgresGroup {
             receipt.commands = commands[submission.device] ?? []
             return receipt
         }
+    }
+
+    /// What each upload of the group is to its device, in the order of the group.
+    ///
+    /// - Parameter known: the installations of the devices.
+    func judgements(
+        _ known: [Int64: Installations.Known]
+    ) -> [(standing: Installations.Standing, change: Installations.Change?)] {
+        var known = known
+        return group.map { known[$0.device, default: Installations.Known()].judge($0) }
     }
 
     private func receipts(new: Set<Int>, inserted: Set<Key>?) -> [Receipt] {

@@ -64,6 +64,9 @@ enum PostgresSchema {
         CREATE TABLE votes(device bigint PRIMARY KEY, sent_at bigint NOT NULL, running bigint NOT NULL);
         ALTER TABLE presence ADD COLUMN counter bigint;
         UPDATE presence SET counter = seen;
+        CREATE TABLE installations(
+            device bigint NOT NULL, id uuid NOT NULL, state bigint NOT NULL, since bigint NOT NULL,
+            PRIMARY KEY (device, id));
         ALTER TABLE devices ADD COLUMN shown_again bigint;
         ALTER TABLE tokens ADD COLUMN pair bigint;
         ALTER TABLE tokens ADD COLUMN ended bigint;

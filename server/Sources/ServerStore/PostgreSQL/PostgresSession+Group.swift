@@ -130,6 +130,7 @@ extension PostgresSession {
 
     /// - Parameter submissions: by device, each device once.
     private func notePresence(_ submissions: [Submission]) throws(Refusal) {
+        guard !submissions.isEmpty else { return }
         let statuses = submissions.map { submission in
             submission.batch.remarks.status.map { String(decoding: $0, as: UTF8.self) }
         }
@@ -146,7 +147,7 @@ extension PostgresSession {
             with: [
                 .array(.int8, submissions.map { .integer($0.device) }),
                 .array(.int8, submissions.map { .integer($0.received.milliseconds) }),
-                .array(.uuid, submissions.map { .id($0.batch.device.installID) }),
+                .array(.uuid, submissions.map { $0.batch.device.installID.map { .id($0) } ?? .null }),
                 .array(.text, submissions.map { .text($0.batch.device.platform) }),
                 .array(.text, submissions.map { .text($0.batch.device.version) }),
                 .array(.text, submissions.map { .optional($0.batch.device.model) }),
@@ -176,12 +177,20 @@ extension PostgresSession {
     private func receipts(
         of group: PostgresGroup, new: Set<Int>, inserted: Set<PostgresGroup.Key>?
     ) throws(Refusal) -> [Receipt] {
-        let commands = try waitingCommands(for: group)
+        let judgements = try judgeInstallations(of: group)
+        let commands = try waitingCommands(
+            for: Set(
+                group.places.filter { judgements[$0].standing != .other }.map { group.submission($0).device }),
+            at: group.received)
         var receipts = group.receipts(new: new, inserted: inserted, commands: commands)
         // By device, as presence has been locked.
-        for place in group.places where !receipts[place].commands.isEmpty {
+        for place in group.places {
+            receipts[place].otherInstallation = judgements[place].change?.told
+            if judgements[place].standing == .other { receipts[place].commands = [] }
             let submission = group.submission(place)
-            guard let least = submission.counter else { continue }
+            guard judgements[place].standing == .bound, !receipts[place].commands.isEmpty,
+                let least = submission.counter
+            else { continue }
             let rows = try query(
                 """
                 UPDATE presence SET counter = greatest(coalesce(counter, 0) + 1, $1) WHERE device = $2
@@ -192,12 +201,33 @@ extension PostgresSession {
         return receipts
     }
 
-    private func waitingCommands(for group: PostgresGroup) throws(Refusal) -> [Int64: [WaitingCommand]] {
+    /// Behind the locks on presence, so that two servers never bind two installations.
+    private func judgeInstallations(
+        of group: PostgresGroup
+    ) throws(Refusal) -> [(standing: Installations.Standing, change: Installations.Change?)] {
+        let rows = try query(
+            "SELECT \(Installations.columns) FROM installations WHERE device = ANY($1)",
+            with: [.array(.int8, group.devices.map { .integer($0) })])
+        let judgements = group.judgements(Installations.known(rows))
+        for place in group.places {
+            guard let change = judgements[place].change else { continue }
+            let submission = group.submission(place)
+            try Installations.write(change, of: submission.device, now: submission.received) {
+                (sql, values) throws(Refusal) in try query(sql, values)
+            }
+        }
+        return judgements
+    }
+
+    private func waitingCommands(
+        for devices: Set<Int64>, at now: Timestamp
+    ) throws(Refusal) -> [Int64: [WaitingCommand]] {
+        guard !devices.isEmpty else { return [:] }
         let rows = try query(
             WaitingCommand.query("device = ANY($1)"),
             with: [
-                .array(.int8, group.devices.map { .integer($0) }),
-                .cell(.integer(group.received.milliseconds)),
+                .array(.int8, devices.sorted().map { .integer($0) }),
+                .cell(.integer(now.milliseconds)),
             ])
         guard !rows.isEmpty else { return [:] }
         let all = rows.compactMap { WaitingCommand($0) }
@@ -207,7 +237,7 @@ extension PostgresSession {
                 _ = try query(
                     "UPDATE commands SET offered = $1 WHERE device = $2 AND number = $3",
                     [
-                        .integer(group.received.milliseconds), .integer(device), .integer(command.number),
+                        .integer(now.milliseconds), .integer(device), .integer(command.number),
                     ])
             }
         }

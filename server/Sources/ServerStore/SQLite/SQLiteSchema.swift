@@ -69,6 +69,9 @@ enum SQLiteSchema {
             device INTEGER PRIMARY KEY, sent_at INTEGER NOT NULL, running INTEGER NOT NULL) STRICT;
         ALTER TABLE presence ADD COLUMN counter INTEGER;
         UPDATE presence SET counter = seen;
+        CREATE TABLE installations(
+            device INTEGER NOT NULL, id BLOB NOT NULL, state INTEGER NOT NULL, since INTEGER NOT NULL,
+            PRIMARY KEY (device, id)) STRICT, WITHOUT ROWID;
         ALTER TABLE devices ADD COLUMN shown_again INTEGER;
         ALTER TABLE tokens ADD COLUMN pair INTEGER;
         ALTER TABLE tokens ADD COLUMN ended INTEGER;

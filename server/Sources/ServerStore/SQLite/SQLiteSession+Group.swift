@@ -22,16 +22,35 @@ extension SQLiteSession {
             }
         }
         try notePresence(of: submission)
+        let (standing, other) = try judgeInstallation(of: submission)
         try noteResults(of: submission)
         var receipt = try insertRows(of: submission)
+        receipt.otherInstallation = other
+        guard standing != .other else { return receipt }
         receipt.commands = try waitingCommands(for: submission)
-        if !receipt.commands.isEmpty, let least = submission.counter {
+        if standing == .bound, !receipt.commands.isEmpty, let least = submission.counter {
             receipt.counter = try rows(
                 "UPDATE presence SET counter = max(coalesce(counter, 0) + 1, $1) WHERE device = $2 RETURNING counter",
                 [.integer(least), .integer(submission.device)]
             ).first?.first?.integer
         }
         return receipt
+    }
+
+    /// - Returns: an installation that is to be told.
+    private func judgeInstallation(
+        of submission: Submission
+    ) throws(SQLiteError) -> (Installations.Standing, UUIDv7?) {
+        let rows = try rows(
+            "SELECT \(Installations.columns) FROM installations WHERE device = $1",
+            [.integer(submission.device)])
+        var known = Installations.known(rows)[submission.device] ?? Installations.Known()
+        let (standing, change) = known.judge(submission)
+        guard let change else { return (standing, nil) }
+        try Installations.write(change, of: submission.device, now: submission.received) {
+            (sql, values) throws(SQLiteError) in try self.rows(sql, values)
+        }
+        return (standing, change.told)
     }
 
     private func insertRows(of submission: Submission) throws(SQLiteError) -> Receipt {
@@ -116,6 +135,7 @@ extension SQLiteSession {
 
     private func notePresence(of submission: Submission) throws(SQLiteError) {
         let facts = submission.batch.device
+        guard let installID = facts.installID else { return }
         let status = submission.batch.remarks.status
         _ = try change(
             """
@@ -127,7 +147,7 @@ extension SQLiteSession {
             """,
             [
                 .integer(submission.device), .integer(submission.received.milliseconds),
-                .blob(facts.installID.bytes), .text(facts.platform), .text(facts.version),
+                .blob(installID.bytes), .text(facts.platform), .text(facts.version),
                 facts.model.map { .text($0) } ?? .null,
                 status.map { .text(String(decoding: $0, as: UTF8.self)) } ?? .null,
                 .optional(status == nil ? nil : submission.received.milliseconds),

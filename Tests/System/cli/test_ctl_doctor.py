@@ -181,6 +181,20 @@ class DoctorTests(ExaminationTest):
         self.assertEqual(found["beekond"]["result"], "failed")
         self.assertIn("batch_size", found["configuration"]["text"])
 
+    def test_the_empty_batch_names_the_installation_that_there_is_or_none(self):
+        """A server takes whoever names another for another installation."""
+        backend = self.backend()
+        daemon, words = self.doctored(free_port(), sync={"url": backend.url})
+        install = daemon.status()["install_id"]
+        daemon.terminate()
+        self.examine(daemon, *words)
+        self.assertEqual(backend.requests[-1].root["device"]["install_id"], install)
+        # Before the first start there is none.
+        os.remove(os.path.join(daemon.state, "identity.json"))
+        self.examine(daemon, *words)
+        self.assertNotIn("install_id", backend.requests[-1].root["device"])
+        self.assertEqual(len(backend.requests), 2)
+
     def test_secrets_stay_where_they_are(self):
         backend = self.backend(answers=[500] * 10)
         daemon, words = self.doctored(free_port(), sync={"url": backend.url + "?key=hunter2"})

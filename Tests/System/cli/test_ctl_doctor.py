@@ -38,7 +38,9 @@ class DoctorTests(ExaminationTest):
         """Apart from being empty, what the doctor sends is a batch like the uploader's."""
         for request in receiver.requests:
             self.assertEqual((request.root["locations"], request.root["geofence_events"]), ([], []))
-            self.assertEqual(shape_faults({**request.root, "locations": [LOCATION]}), [])
+            # Before there is an installation it names none, which no batch with rows may.
+            device = {"install_id": LOCATION["id"], **request.root["device"]}
+            self.assertEqual(shape_faults({**request.root, "device": device, "locations": [LOCATION]}), [])
             # A backend that validates against the schema accepts it.
             self.assertEqual(shape_faults(request.root), ["root: it is empty"] if conservation.jsonschema else [])
 

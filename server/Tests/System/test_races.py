@@ -200,6 +200,37 @@ class Races(ServerTest):
         self.assertEqual(self.servers[0].ask("POST", path + "/tokens", admin, b"").status, 201)
         self.assertNotIn("token_shown_again", self.servers[0].ask("GET", path, admin).json)
 
+    def test_a_new_token_amid_wrong_ones_is_never_called_wrong(self):
+        """Whom another server has just given a token may have to come again, for want of patience with so many wrong ones."""
+        pair = self.servers[0].add_device("van")
+        stop = threading.Event()
+        last = self.servers[-1]
+        self.assertEqual(last.post(pair["access_token"], envelope(1)).status, 200)
+        wrong = f"bka.{pair['id']}." + "A" * 43
+
+        def flood() -> set:
+            statuses = set()
+            while not stop.is_set():
+                statuses.add(last.post(wrong, envelope(0)).status)
+            return statuses
+
+        with ThreadPoolExecutor(40) as pool:
+            floods = [pool.submit(flood) for _ in range(40)]
+            try:
+                statuses = []
+                for _ in range(10):
+                    pair = {**pair, **self.exchange(self.servers[0], pair["refresh_token"]).json}
+                    answer = last.post(pair["access_token"], envelope(1))
+                    while answer.status == 503:
+                        self.assertIn("retry-after", answer.headers)
+                        answer = last.post(pair["access_token"], envelope(1))
+                    statuses.append(answer.status)
+            finally:
+                stop.set()
+            found = set().union(*(each.result(PATIENCE) for each in floods))
+        self.assertEqual(statuses, [200] * 10)
+        self.assertLessEqual(found, {401, 503})
+
     # MARK: Names
 
     def test_names_that_cannot_be_are_no_error_of_the_server(self):

@@ -56,6 +56,8 @@ let package = Package(
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CServerCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
+        .systemLibrary(name: "CServerClock"),
+
         target("EnvelopeReader", [beekond("Base"), beekond("CZlib")]),
         target(
             "ServerStore",
@@ -74,7 +76,8 @@ let package = Package(
         target(
             "API",
             [
-                "Accounts", "Commands", "EnvelopeReader", "Page", "ServerStore", beekond("Base"),
+                "Accounts", "CServerClock", "Commands", "EnvelopeReader", "Page", "ServerStore",
+                beekond("Base"),
                 beekond("Envelope"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),

@@ -165,12 +165,12 @@ enum BackendProbe {
         case .beekon: return emptyBatch(sync, installID: installID)
         case .template(let own):
             let locations = sync.harmless == .emptyBatch ? [] : newest.map { [$0] } ?? []
-            var format = TemplateFormat(own, installID: installID ?? newID())
+            var format = TemplateFormat(own, installID: installID ?? "")
             return format.request(
                 session: newest?.session ?? ids.next(at: now()), extras: nil, locations: locations
             ).map { (id, $0) }
         case .overland(let own):
-            return (id, OverlandFormat(own, installID: installID ?? newID()).request([]))
+            return (id, OverlandFormat(own, installID: installID ?? "").request([]))
         case .owntracks(let own):
             let format = OwnTracksFormat(user: own.username?.text, deviceID: own.deviceID)
             return newest.map { (id, format.request($0, sentAt: now())) }
@@ -189,8 +189,8 @@ enum BackendProbe {
         var random = SystemRandomNumberGenerator()
         var ids = UUIDv7Generator(using: &random)
         let now = now()
-        let install = installID ?? ids.next(at: now).description
-        let device = Device(installID: install, platform: sync.platform, version: Release.version, model: nil)
+        let device = Device(
+            installID: installID, platform: sync.platform, version: Release.version, model: nil)
         let id = ids.next(at: now)
         let params = if case .beekon(let own) = sync.format { own.params } else { BodyFields() }
         var format = BeekonFormat(device: device, params: params)
@@ -199,7 +199,7 @@ enum BackendProbe {
         ).map { (id, $0) }
     }
 
-    /// Stands for an identity that beekond, which does not run, has and does not tell.
+    /// For a broker, which needs a name for the connection; nothing is published under it.
     private static func newID() -> String {
         var random = SystemRandomNumberGenerator()
         var ids = UUIDv7Generator(using: &random)

@@ -90,10 +90,11 @@ package struct DestinationTrial {
                     + "and wait for a fix",
                 exitCode: 69)
         }
-        guard let (id, request) = BackendProbe.harmless(sync, installID: status?.installId, newest: newest)
+        let installID = status?.installId ?? Host.installID(in: "/var/lib/beekond")
+        guard let (id, request) = BackendProbe.harmless(sync, installID: installID, newest: newest)
         else { throw Self.noMemory }
         guard sync.mqtt == nil else {
-            guard let found = BackendProbe.echo(request, destination, installID: status?.installId) else {
+            guard let found = BackendProbe.echo(request, destination, installID: installID) else {
                 throw Self.noMemory
             }
             return result(nil, found.verdict == .accepted && found.hasReturned, text(found))

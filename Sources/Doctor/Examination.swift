@@ -139,7 +139,8 @@ package struct Examination {
     }
 
     private func probe(_ destination: Settings.Destination, _ facts: Facts) -> BackendFacts {
-        var found = BackendProbe.run(destination, installID: facts.status?.installId)
+        var found = BackendProbe.run(
+            destination, installID: facts.status?.installId ?? Host.installID(in: facts.stateDirectory))
         if case .overland = destination.sync.format {
             let main = Settings.Destination.main
             let table = destination.name == main ? "sync" : "destination.\(destination.name)"

@@ -1,3 +1,5 @@
+internal import Base
+internal import FoundationEssentials
 internal import Glibc
 internal import Linux
 
@@ -48,6 +50,25 @@ enum Host {
         guard let found = realpath(path, nil) else { return nil }
         defer { free(found) }
         return String(cString: found)
+    }
+
+    /// The id of the installation, as beekond keeps it in its state directory; nil before its first start, and for who may not
+    /// read it.
+    static func installID(in directory: String) -> String? {
+        struct Identity: Decodable {
+            var installID: String
+        }
+        let descriptor = open(directory + "/identity.json", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        // It has a few hundred bytes, and twice that during a separation.
+        var bytes = [UInt8](repeating: 0, count: 65_536)
+        let count = read(descriptor, &bytes, bytes.count)
+        guard count > 0,
+            let found = try? JSONDecoder().decode(Identity.self, from: Data(bytes[..<count])),
+            UUIDv7(found.installID) != nil
+        else { return nil }
+        return found.installID
     }
 
     static func disk(_ path: String) -> Facts.Disk? {

@@ -3,8 +3,8 @@ package import Tracking
 
 /// What uploads: the part of the envelope that is the same for every batch.
 package struct Device: Equatable, Sendable {
-    /// The id of this installation, for as long as it lives.
-    package var installID: String
+    /// The id of this installation, for as long as it lives; nil before there is one, in an empty batch alone.
+    package var installID: String?
     /// `linux`, unless the configuration says otherwise for backends that check the SDK's values.
     package var platform: String
     /// The version of beekond.
@@ -12,7 +12,7 @@ package struct Device: Equatable, Sendable {
     /// The maker's name for the machine; nil when it does not say.
     package var model: String?
 
-    package init(installID: String, platform: String, version: String, model: String?) {
+    package init(installID: String?, platform: String, version: String, model: String?) {
         self.installID = installID
         self.platform = platform
         self.version = version
@@ -93,9 +93,13 @@ package struct BeekonPayload: Sendable {
         session.append(to: &buffer)
         raw("\",\"sent_at\":\"")
         sentAt.appendISO8601(to: &buffer)
-        raw("\",\"device\":{\"install_id\":")
-        string(device.installID)
-        raw(",\"platform\":")
+        raw("\",\"device\":{")
+        if let installID = device.installID {
+            raw("\"install_id\":")
+            string(installID)
+            raw(",")
+        }
+        raw("\"platform\":")
         string(device.platform)
         raw(",\"sdk_version\":")
         string(device.version)

@@ -49,7 +49,7 @@ STATUS = [
     ("uptime_seconds", True, "int", lambda v: v >= 0),
 ]
 DEVICE = [
-    ("install_id", True, "uuid", None),
+    ("install_id", False, "uuid", None),
     ("platform", True, "text", PLATFORMS.__contains__),
     ("sdk_version", True, "text", None),
     ("model", False, "text", None),
@@ -208,6 +208,9 @@ def check(root) -> list:
         problems += object_problems(root["device"], DEVICE, "device")
     problems += extras_problems(root)
     rows, events = (found if isinstance(found, list) else [] for found in (root.get("locations"), root.get("geofence_events")))
+    if isinstance(root.get("device"), Fields) and "install_id" not in root["device"] and (
+            rows or events or any(name in root for name in ("status", "command_results", "events"))):
+        problems.append("device.install_id is missing")
     for index, row in enumerate(rows):
         found = object_problems(row, LOCATION, f"locations[{index}]")
         problems += found or identity_problems(row, f"locations[{index}]")

@@ -166,8 +166,10 @@ final class BatchQueue {
 
     /// A request with an id of its own, as it is kept.
     func encode(_ draft: BatchDraft) throws(StorageError) -> (id: UUIDv7, request: StoredRequest) {
-        let sentAt = hub.clock.time(now: .current())
-        let id = ids.next(at: sentAt)
+        let now = BootInstant.current()
+        let sentAt = hub.clock.time(now: now)
+        // Servers keep ids by their time: one of a clock that nobody believes would be kept for years, or forgotten at once.
+        let id = ids.next(at: hub.clock.trusted(now: now) ?? draft.newestTime ?? sentAt)
         let tellsOdometer = hub.board.tellsOdometer.load(ordering: .relaxed)
         guard
             let request = maker.request(

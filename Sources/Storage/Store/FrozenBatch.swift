@@ -60,6 +60,15 @@ package struct BatchDraft: Sendable {
             vehicleEvents: [], members: members)
     }
 
+    /// The time of its newest row; nil when nobody knows one of them.
+    package var newestTime: Timestamp? {
+        var times = [locations.last?.fix.time, events.last?.crossing.time]
+        for event in vehicleEvents {
+            if case .known(let time, _) = event.time { times.append(time) }
+        }
+        return times.compactMap(\.self).max()
+    }
+
     /// Events of every kind.
     package var eventCount: Int { events.count + vehicleEvents.count }
 

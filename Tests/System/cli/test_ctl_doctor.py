@@ -38,7 +38,9 @@ class DoctorTests(ExaminationTest):
         """Apart from being empty, what the doctor sends is a batch like the uploader's."""
         for request in receiver.requests:
             self.assertEqual((request.root["locations"], request.root["geofence_events"]), ([], []))
-            self.assertEqual(shape_faults({**request.root, "locations": [LOCATION]}), [])
+            # Before there is an installation it names none, which no batch with rows may.
+            device = {"install_id": LOCATION["id"], **request.root["device"]}
+            self.assertEqual(shape_faults({**request.root, "device": device, "locations": [LOCATION]}), [])
             # A backend that validates against the schema accepts it.
             self.assertEqual(shape_faults(request.root), ["root: it is empty"] if conservation.jsonschema else [])
 
@@ -180,6 +182,20 @@ class DoctorTests(ExaminationTest):
         found = self.examine(daemon, "--config", daemon.config, "--state-dir", daemon.state)
         self.assertEqual(found["beekond"]["result"], "failed")
         self.assertIn("batch_size", found["configuration"]["text"])
+
+    def test_the_empty_batch_names_the_installation_that_there_is_or_none(self):
+        """A server takes whoever names another for another installation."""
+        backend = self.backend()
+        daemon, words = self.doctored(free_port(), sync={"url": backend.url})
+        install = daemon.status()["install_id"]
+        daemon.terminate()
+        self.examine(daemon, *words)
+        self.assertEqual(backend.requests[-1].root["device"]["install_id"], install)
+        # Before the first start there is none.
+        os.remove(os.path.join(daemon.state, "identity.json"))
+        self.examine(daemon, *words)
+        self.assertNotIn("install_id", backend.requests[-1].root["device"])
+        self.assertEqual(len(backend.requests), 2)
 
     def test_secrets_stay_where_they_are(self):
         backend = self.backend(answers=[500] * 10)

@@ -30,10 +30,12 @@ enum Caller: Equatable {
         case (.token, _), (.enroll, _), (.login, _): true
         case (.batches, _), (.logs, _): isDevice
         case (.devices, .get), (.device, .get), (.locations, _), (.events, _), (.trips, _), (.commands, .get),
-            (.stream, _), (.session, _), (.logout, _), (.key, _), (.metrics, _):
+            (.stream, _), (.session, _), (.clock, .get), (.installations, .get), (.logout, _), (.key, _),
+            (.metrics, _):
             isReader
         case (.devices, _), (.device, _), (.users, _), (.user, _), (.password, _), (.claims, _), (.claim, _),
-            (.commands, _), (.command, _), (.tokens, _), (.log, _), (.doctor, _):
+            (.commands, _), (.command, _), (.tokens, _), (.log, _), (.doctor, _), (.clock, _),
+            (.installations, _):
             isAdmin
         // It writes a file where it is told to.
         case (.backup, _): self == .local

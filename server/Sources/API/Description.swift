@@ -150,6 +150,21 @@ enum Description {
         "string"}}}},"400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},
         "403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":
         {"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}}},
+        "/v1/devices/{device}/installations":{"parameters":[{"name":"device","in":"path","required":true,
+        "schema":{"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],
+        "get":{"operationId":"installations","summary":"Which installation of beekond a device is, and who else shows its tokens.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"200":{"description":"The newest first.","content":{"application/json":
+        {"schema":{"type":"object","required":["installations"],"properties":{"installations":{"type":"array","items":{"type":"object",
+        "required":["install_id","state","since"],"properties":{"install_id":{"type":"string"},"state":{"enum":["bound","earlier","other"]},
+        "since":{"type":"string","format":"date-time","description":"RFC 3339"}}}}}}}}},"400":{"$ref":"#/components/responses/400"},
+        "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},
+        "405":{"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}},
+        "post":{"operationId":"confirmInstallation","summary":"Binds the device to one of them: commands are for it.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"204":{"description":"It is bound."},
+        "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},
+        "404":{"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"413":{"$ref":"#/components/responses/413"},
+        "503":{"$ref":"#/components/responses/503"}},"requestBody":{"required":true,"content":{"application/json":{"schema":{"type":"object",
+        "required":["install_id"],"properties":{"install_id":{"type":"string","format":"uuid"}}}}}}}},
         "/v1/devices/{device}/tokens":{"parameters":[{"name":"device","in":"path","required":true,
         "schema":{"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],
         "post":{"operationId":"renewTokens","summary":"New tokens for a device; those that it had end at once.",
@@ -251,6 +266,15 @@ enum Description {
         "/v1/openapi.json":{"get":{"operationId":"description","summary":"This document.","security":
         [],"responses":{"200":{"description":"OpenAPI 3.1.","content":{"application/json":{"schema":
         {"type":"object"}}}},"405":{"$ref":"#/components/responses/405"}}}},
+        "/v1/clock":{"get":{"operationId":"clock","summary":"The server's clock, and the time by which what is stored grows old.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"200":{"description":"Both.","content":{"application/json":
+        {"schema":{"$ref":"#/components/schemas/Clock"}}}},"400":{"$ref":"#/components/responses/400"},
+        "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"405":
+        {"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}},"post":{"operationId":"confirmClock",
+        "summary":"Says that the clock is right.","security":[{"token":[]},{"session":[]}],"responses":{"200":
+        {"description":"Both, after that.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/Clock"}}}},
+        "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},
+        "405":{"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}}},
         "/v1/doctor":{"get":{"operationId":"doctor","summary":"Facts about the database.","security":
         [{"token":[]},{"session":[]}],"responses":{"200":{"description":"Facts.","content":{"application/json":
         {"schema":{"type":"object"}}}},"400":{"$ref":"#/components/responses/400"},"401":{"$ref":
@@ -286,14 +310,16 @@ enum Description {
         {"type":"object","required":["id","name","created"],"properties":{"id":{"type":"integer"},
         "name":{"type":"string"},"created":{"type":"string","format":"date-time","description":"RFC 3339"},
         "revoked":{"type":"string","format":"date-time","description":"RFC 3339"},"seen":{"type":
-        "string","format":"date-time","description":"RFC 3339"},"install_id":{"type":"string"},"platform":
+        "string","format":"date-time","description":"RFC 3339"},"other_installation":{"type":"string",
+        "description":"The newest installation that shows its tokens and is not the device."},"token_shown_again":{"type":"string","format":"date-time",
+        "description":"When a refresh token that had ended long before was shown: copied, restored from a backup, or stolen."},"install_id":{"type":"string"},"platform":
         {"type":"string"},"sdk_version":{"type":"string"},"model":{"type":"string"},"status":{"type":
         "object"},"status_received":{"type":"string","format":"date-time","description":"RFC 3339"},
         "latest":{"$ref":"#/components/schemas/Location"}}},"Tokens":{"type":"object","required":
         ["id","name","access_token","expires_at","refresh_token"],"properties":{"id":{"type":"integer"},
         "name":{"type":"string"},"access_token":{"type":"string"},"expires_at":{"type":"string","format":
         "date-time","description":"RFC 3339"},"refresh_token":{"type":"string"}}},"Name":{"type":
-        "string","minLength":1,"maxLength":100,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f]+$"},
+        "string","minLength":1,"maxLength":100,"pattern":"^(?!\\.\\.?$)[^/\\u0000-\\u001f\\u007f-\\u009f\\ufdd0-\\ufdef\\ufffe\\uffff]+$"},
         "Command":{"type":"object","required":["id","command","state","created","expires","author",
         "arguments"],"properties":{"id":{"type":"string"},"command":{"type":"string"},"state":{"enum":
         ["waiting","offered","finished","expired","withdrawn"]},"created":{"type":"string","format":
@@ -304,7 +330,10 @@ enum Description {
         ["command"],"additionalProperties":false,"properties":{"command":{"enum":["start","stop",
         "set_config","unset_config","add_geofences","remove_geofences","remove_all_geofences","set_motion",
         "sync","locate","upload_log"]},"arguments":{"type":"object"},"expires_in":{"type":"number","minimum":60,"maximum":
-        2592000}}},"Session":{"type":"object","required":["name","role"],"properties":{"name":{"type":
+        2592000}}},"Clock":{"type":"object","required":["time","confirmed","is_ahead"],
+        "properties":{"time":{"type":"string","format":"date-time","description":"RFC 3339"},"confirmed":
+        {"type":"string","format":"date-time","description":"RFC 3339"},"is_ahead":{"type":"boolean"}}},
+        "Session":{"type":"object","required":["name","role"],"properties":{"name":{"type":
         "string"},"role":{"type":"string"},"csrf":{"type":"string","description":"For the header X-CSRF-Token of changes."}}}},
         "responses":{"400":{"description":"The request is wrong.","content":{"application/problem+json":
         {"schema":{"$ref":"#/components/schemas/Problem"}}}},"401":{"description":"Nobody who is known.",

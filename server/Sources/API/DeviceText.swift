@@ -26,11 +26,13 @@ enum DeviceText {
         JSONString.append(device.name, to: &text)
         for (name, time) in [
             ("created", device.created as Timestamp?), ("revoked", device.revoked), ("seen", device.seen),
+            ("token_shown_again", device.tokenShownAgain),
         ] {
             if let time { text += Array(#","\#(name)":"\#(time.iso8601)""#.utf8) }
         }
+        if let id = device.otherInstallation { text += Array(#","other_installation":"\#(id)""#.utf8) }
         if let facts = device.facts {
-            text += Array(#","install_id":"\#(facts.installID)""#.utf8)
+            if let id = facts.installID { text += Array(#","install_id":"\#(id)""#.utf8) }
             for (name, value) in [
                 ("platform", facts.platform as String?), ("sdk_version", facts.version),
                 ("model", facts.model),

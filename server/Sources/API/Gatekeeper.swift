@@ -28,7 +28,8 @@ final class Gatekeeper: Sendable {
     /// A token that is not among those known may have been made by another server just now: whoever shows it waits until the
     /// database may be asked again. Asked at most so often for each device, so that wrong tokens are no load on it.
     private static let reload = Duration.milliseconds(500)
-    /// So many wait for that at most; wrong tokens would hold places and work that others need.
+    /// So many wait for that at most; wrong tokens would hold places and work that others need. Beyond, a 503: it is not known
+    /// that the token is wrong.
     private static let mostPatient = 16
     /// Devices that are remembered: 30 MB at most would be held for them, with four tokens each.
     private static let capacity = 20_000
@@ -106,7 +107,11 @@ final class Gatekeeper: Sendable {
         let arrival = ContinuousClock.now
         if let known = remembered(secret.owner), arrival - known.asOf < Self.freshness {
             if let record = known.tokens.valid(secret, now: now) { return record }
-            guard await wait(until: known.asOf + Self.reload) else { return nil }
+            guard await wait(until: known.asOf + Self.reload) else {
+                // It may be a good one: nobody has asked.
+                var random = SystemRandomNumberGenerator()
+                throw Problem.busy(using: &random)
+            }
             // Somebody else may have asked meanwhile.
             if let newer = remembered(secret.owner), newer.asOf > arrival {
                 return newer.tokens.valid(secret, now: now)

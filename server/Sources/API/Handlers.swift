@@ -83,7 +83,11 @@ struct Handlers: Sendable {
         case (.session, _): return Login.description(of: call.identity)
         case (.logout, _): return try await login.end(call.request, call.identity)
         case (.key, _): return try orders.key()
-        case (.metrics, _): return try await Metrics(store: reader.store, meters: ingest.meters).answer()
+        case (.installations(let id), .get): return try await registry.installations(of: id)
+        case (.clock, .get): return try await ingest.clock.answer(call.now)
+        case (.metrics, _):
+            return try await Metrics(store: reader.store, meters: ingest.meters, clock: ingest.clock).answer(
+                call.now)
         default: return nil
         }
     }
@@ -94,6 +98,7 @@ struct Handlers: Sendable {
         case .devices: return try await registry.addDevice(call.request, now: call.now)
         case .device(let id): return try await registry.revokeDevice(id, now: call.now)
         case .tokens(let id): return try await registry.renewTokens(of: id, call.request, now: call.now)
+        case .installations(let id): return try await registry.confirmInstallation(of: id, call.request)
         case .log(let id): return try await logs.newest(of: id)
         case .commands(let id):
             return try await orders.add(for: id, call.request, by: call.identity.name, now: call.now)
@@ -106,7 +111,8 @@ struct Handlers: Sendable {
         case .user(let name): return try await registry.removeUser(name)
         case .password(let name):
             return try await login.setPassword(of: name, call.request, now: call.now)
-        case .doctor: return try await operation.facts()
+        case .clock: return try await ingest.clock.confirm()
+        case .doctor: return try await operation.facts(now: call.now)
         case .backup: return try await operation.backup(call.request)
         default: throw Problem.notFound()
         }

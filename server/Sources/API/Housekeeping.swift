@@ -9,6 +9,7 @@ struct Housekeeping: Service {
     let store: Store
     /// For which locations are kept; nil: for ever.
     let days: Int?
+    let clock: ClockKeeper
     let logger: Logger
 
     private static let round = Duration.seconds(3600)
@@ -45,8 +46,8 @@ struct Housekeeping: Service {
     private func tidy() async throws {
         let now = Responder.now
         try await prepare(at: now)
-        guard let days else { return }
-        let before = now.advanced(bySeconds: -86_400 * Double(days))
+        guard let days, let age = clock.age(now) else { return }
+        let before = age.advanced(bySeconds: -86_400 * Double(days))
         while try await store.write({ session throws(StoreError) in
             try Retention.prune(before: before, in: session)
         }) {

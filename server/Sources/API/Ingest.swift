@@ -3,6 +3,7 @@ internal import Commands
 internal import EnvelopeReader
 internal import HTTPTypes
 internal import Hummingbird
+internal import Logging
 internal import NIOCore
 internal import ServerStore
 
@@ -14,6 +15,8 @@ struct Ingest: Sendable {
     let retentionDays: Int?
     let commands: CommandText
     let meters: Meters
+    let clock: ClockKeeper
+    let logger: Logger
 
     /// - Parameter newToken: hash of its token if that has not been shown before.
     func answer(
@@ -21,32 +24,65 @@ struct Ingest: Sendable {
     ) async throws -> Response {
         // What would wait too long is refused before its body costs anything.
         try store.admit()
-        let (batch, lease) = try await batch(of: request, now: now)
-        let keptSince = retentionDays.map { now.advanced(bySeconds: -86_400 * Double($0)) }
+        let (batch, lease) = try await batch(of: request)
+        try judge(batch, from: device, now: now)
         let start = ContinuousClock.now
         let receipt = try await store.submit(
-            Submission(
-                device: device, batch: batch, received: now, keptSince: keptSince, newToken: newToken))
+            submission(of: batch, from: device, newToken: newToken, now: now))
         meters.note(receipt, after: .now - start)
+        if let other = receipt.otherInstallation {
+            logger.warning(
+                "device \(device): the installation \(other) uploads with its tokens and is not the one that it is bound to: its rows are stored, it gets no commands. If it is the vehicle, confirm it on the page, or give the vehicle new tokens"
+            )
+        }
         withExtendedLifetime(lease) {}
         let text =
             #"{"batch_id":"\#(batch.id)","stored":\#(receipt.stored),"duplicates":\#(receipt.duplicates),"#
             + #""expired":\#(receipt.expired)"#
-        let orders = commands.members(receipt.commands, for: batch.device.installID, now: now)
+        let orders = commands.members(
+            receipt.commands, for: batch.device.installID, counter: receipt.counter, now: now)
         let end = orders.isEmpty ? "}\n" : ",\(orders)}\n"
         return Response(
             status: .ok, headers: [.contentType: "application/json"],
             body: ResponseBody(byteBuffer: ByteBuffer(string: text + end)))
     }
 
+    private func submission(
+        of batch: Batch, from device: Int64, newToken: [UInt8]?, now: Timestamp
+    ) -> Submission {
+        let keptSince = retentionDays.flatMap { days in
+            clock.age(now).map { $0.advanced(bySeconds: -86_400 * Double(days)) }
+        }
+        var submission = Submission(
+            device: device, batch: batch, received: now, keptSince: keptSince, newToken: newToken)
+        submission.isRemembered = TimeRule.isPlausible(batch.id, now: clock.wall(now))
+        submission.counter = commands.isSigned ? clock.counter : nil
+        return submission
+    }
+
+    /// Whoever is ahead of a clock that may be behind comes again.
+    private func judge(_ batch: Batch, from device: Int64, now: Timestamp) throws(Problem) {
+        let wall = clock.wall(now)
+        clock.hear(batch.sentAt, from: device)
+        guard let fault = TimeRule.fault(in: batch, now: wall) else { return }
+        if TimeRule.isAhead(batch, now: wall), !TimeRule.isPast(batch), clock.mayBeBehind(now) {
+            var random = SystemRandomNumberGenerator()
+            var problem = Problem.busy(using: &random)
+            problem.detail =
+                "\(fault.pointer) is more than a day ahead of this server's clock, which may be wrong. Send it again."
+            throw problem
+        }
+        throw Problem(fault)
+    }
+
     /// - Returns: a lease for what the rows hold while they wait, in place of the body's: a thousand bytes of gzip may be
     ///   half a million of extras.
     private func batch(
-        of request: Request, now: Timestamp
+        of request: Request
     ) async throws -> (batch: Batch, lease: ByteBudget.Lease) {
         let isPacked = try Self.isPacked(request.headers)
         let (bytes, body) = try await bodies.read(request, limit: isPacked ? limits.packed : limits.unpacked)
-        let batch = try parse(bytes, isPacked: isPacked, now: now)
+        let batch = try parse(bytes, isPacked: isPacked)
         let lease = try bodies.take(batch.footprint)
         withExtendedLifetime(body) {}
         return (batch, lease)
@@ -62,7 +98,7 @@ struct Ingest: Sendable {
         }
     }
 
-    private func parse(_ bytes: ByteBuffer, isPacked: Bool, now: Timestamp) throws(Problem) -> Batch {
+    private func parse(_ bytes: ByteBuffer, isPacked: Bool) throws(Problem) -> Batch {
         let result = bytes.withUnsafeReadableBytes { bytes in
             Result { () throws(Fault) in
                 guard isPacked else { return try BatchReader.read(bytes, limits: limits) }
@@ -71,9 +107,7 @@ struct Ingest: Sendable {
             }
         }
         do throws(Fault) {
-            let batch = try result.get()
-            if let fault = TimeRule.fault(in: batch, now: now) { throw fault }
-            return batch
+            return try result.get()
         } catch {
             throw Problem(error)
         }

@@ -29,12 +29,12 @@ struct Login: Sendable {
         let (body, _) = try await bodies.read(request, limit: Fields.limit)
         let fields = try Fields(body, request.headers)
         let (name, password) = (try fields.text("name"), try fields.text("password"))
+        // Nobody has it, and PostgreSQL could not even be asked.
+        guard Devices.canBe(name) else { throw Self.wrong }
         if let seconds = guesses.delay(of: name, now: now) { throw Problem.tooManyGuesses(seconds) }
         guard let (user, session) = try await passwords.logIn(name, password, now: now) else {
             guesses.noteWrong(name, now: now)
-            var problem = Problem(.unauthorized, "The name or the password is wrong.")
-            problem.isChallenge = false
-            throw problem
+            throw Self.wrong
         }
         if let old = Gatekeeper.session(request.headers) {
             try await store.write(isRepeatable: true) { database throws(StoreError) in
@@ -46,6 +46,12 @@ struct Login: Sendable {
         response.headers[.setCookie] = Self.cookie(
             session.text, seconds: Int(Sessions.lifetime), of: request)
         return response
+    }
+
+    private static var wrong: Problem {
+        var problem = Problem(.unauthorized, "The name or the password is wrong.")
+        problem.isChallenge = false
+        return problem
     }
 
     /// `POST /v1/logout`
@@ -87,6 +93,7 @@ struct Login: Sendable {
         if let complaint = Passwords.complaint(about: password) {
             throw Problem(field: "password", complaint)
         }
+        guard Devices.canBe(name) else { throw Problem.notFound("There is no user of that name.") }
         guard try await passwords.set(password, of: name, now: now) else {
             throw Problem.notFound("There is no user of that name.")
         }

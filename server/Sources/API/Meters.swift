@@ -16,6 +16,10 @@ final class Meters: Sendable {
     struct Counts {
         var requests: [Request: UInt64] = [:]
         var rows = Receipt()
+        /// Installations that showed tokens of devices that are others, each once.
+        var otherInstallations: UInt64 = 0
+        /// Refresh tokens that were shown after their end, within a minute and later.
+        var endedTokens = (overtaken: UInt64(0), late: UInt64(0))
         /// Batches by how long their COMMIT took: one count for each bound, and one for what took longer.
         var batches = [UInt64](repeating: 0, count: Meters.bounds.count + 1)
         /// Seconds of all of them.
@@ -36,6 +40,13 @@ final class Meters: Sendable {
         state.withLock { $0.requests[Request(route: route, code: status.code), default: 0] += 1 }
     }
 
+    /// A refresh token was shown after its end.
+    func noteEndedToken(isLate: Bool) {
+        state.withLock { counts in
+            if isLate { counts.endedTokens.late += 1 } else { counts.endedTokens.overtaken += 1 }
+        }
+    }
+
     /// A batch that can no longer be lost.
     func note(_ receipt: Receipt, after duration: Duration) {
         let seconds = Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
@@ -45,6 +56,7 @@ final class Meters: Sendable {
             counts.rows.duplicates += receipt.duplicates
             counts.rows.expired += receipt.expired
             counts.batches[place] += 1
+            if receipt.otherInstallation != nil { counts.otherInstallations += 1 }
             counts.seconds += seconds
         }
     }

@@ -1,3 +1,4 @@
+internal import Base
 internal import Hummingbird
 internal import NIOCore
 internal import ServerStore
@@ -7,12 +8,28 @@ internal import Synchronization
 struct Metrics: Sendable {
     let store: Store
     let meters: Meters
+    let clock: ClockKeeper
 
     private static let page = 500
 
-    func answer() async throws -> Response {
+    func answer(_ now: Timestamp) async throws -> Response {
         let fleet = try await fleet()
+        let time = try await clock.facts(now)
         var text = MetricText()
+        for (name, help, value) in [
+            (
+                "timestamp_seconds", "The clock of the server, or of the database if that is behind.",
+                Double(time.wall.milliseconds) / 1000
+            ),
+            (
+                "confirmed_timestamp_seconds", "The time by which what is stored grows old.",
+                Double(time.confirmed.milliseconds) / 1000
+            ),
+            ("is_ahead", "1 while the clock is a day ahead of what is confirmed.", time.isAhead ? 1 : 0),
+        ] {
+            text.begin("beekon_server_clock_" + name, "gauge", help)
+            text.add(value, [])
+        }
         Self.append(meters.counts, to: &text)
         Self.append(meters.door, to: &text)
         text.begin(
@@ -39,6 +56,16 @@ struct Metrics: Sendable {
         ] {
             text.add(Double(count), [("result", result)])
         }
+        text.begin(
+            "beekon_server_other_installations_total", "counter",
+            "Installations that uploaded with the tokens of a device that is bound to another.")
+        text.add(Double(counts.otherInstallations), [])
+        text.begin(
+            "beekon_server_ended_tokens_shown_total", "counter",
+            "Refresh tokens that were shown after their end: overtaken by others within a minute, or late: copied, restored or stolen."
+        )
+        text.add(Double(counts.endedTokens.overtaken), [("when", "overtaken")])
+        text.add(Double(counts.endedTokens.late), [("when", "late")])
         text.begin("beekon_server_batch_seconds", "histogram", "From a whole batch to its COMMIT.")
         var sum: UInt64 = 0
         for (index, count) in counts.batches.enumerated() {

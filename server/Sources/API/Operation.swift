@@ -10,9 +10,10 @@ struct Operation: Sendable {
     let store: Store
     let bodies: BodyReader
     let options: ServerOptions
+    let clock: ClockKeeper
 
     /// `GET /v1/doctor`: facts about the database and the set-up, for `beekon-server doctor` to judge.
-    func facts() async throws -> Response {
+    func facts(now: Timestamp) async throws -> Response {
         let facts = try await store.read { session throws(StoreError) in try Upkeep.facts(from: session) }
         let counts = try await store.read { session throws(StoreError) in
             try ["devices", "users", "passwords"].map { table throws(StoreError) in
@@ -30,7 +31,7 @@ struct Operation: Sendable {
             JSONString.append(damage, to: &text)
         }
         if let days = options.retentionDays { text += Array(#","retention_days":\#(days)"#.utf8) }
-        text += Array("}\n".utf8)
+        text += Array(#","clock":\#(try await clock.text(now))}\#n"#.utf8)
         return Response(
             status: .ok, headers: [.contentType: "application/json"],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: text)))

@@ -37,6 +37,33 @@ struct Registry: Sendable {
         return Enrolment.answer(device, pair, to: request, at: nil)
     }
 
+    /// `GET /v1/devices/17/installations`
+    func installations(of id: Int64) async throws -> Response {
+        let entries = try await store.read { session throws(StoreError) in
+            try Installations.all(of: id, in: session)
+        }
+        let objects = entries.map { entry in
+            #"{"install_id":"\#(entry.id)","state":"\#(entry.state.name)","since":"\#(entry.since.iso8601)"}"#
+        }
+        let text = #"{"installations":["# + objects.joined(separator: ",\n") + "]}\n"
+        return Response(
+            status: .ok, headers: [.contentType: "application/json"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+    }
+
+    /// `POST /v1/devices/17/installations` with `{"install_id":…}`: from now on the device is this one of them.
+    func confirmInstallation(of device: Int64, _ request: Request) async throws -> Response {
+        let (body, _) = try await bodies.read(request, limit: Fields.limit)
+        guard let id = UUIDv7(try Fields(body, request.headers).text("install_id")) else {
+            throw Problem(field: "install_id", "install_id is no UUID of version 7")
+        }
+        let isKnown = try await store.write { session throws(StoreError) in
+            try Installations.confirm(id, of: device, in: session)
+        }
+        guard isKnown else { throw Problem.notFound("Device \(device) has no such installation.") }
+        return Response(status: .noContent)
+    }
+
     /// `DELETE /v1/devices/17`: its tokens end at once; its locations stay.
     func revokeDevice(_ id: Int64, now: Timestamp) async throws -> Response {
         let isThere = try await store.write { session throws(StoreError) in
@@ -81,6 +108,7 @@ struct Registry: Sendable {
 
     /// `DELETE /v1/users/NAME`
     func removeUser(_ name: String) async throws -> Response {
+        guard Devices.canBe(name) else { throw Problem.notFound("There is no user of that name.") }
         let isThere = try await store.write { session throws(StoreError) in
             try Users.remove(name, in: session)
         }

@@ -26,8 +26,7 @@ struct Responder: Sendable {
             meters.note(response.status, route: "page")
             return response
         }
-        let path = Fields.decoded(request.uri.path.replacing("+", with: "%2B")[...])
-        let route = path.flatMap { Route(path: $0) }
+        let route = Route(path: request.uri.path)
         var response = try await answer(request, route)
         // Whatever names and texts are in it, no browser takes it for a page.
         response.headers[.xContentTypeOptions] = "nosniff"

@@ -26,6 +26,8 @@ enum Route: Equatable {
     case log(Int64)
     /// `/v1/devices/17/tokens`: new ones in place of those it has.
     case tokens(Int64)
+    /// `/v1/devices/17/installations`: which installation of beekond it is, and who else shows its tokens.
+    case installations(Int64)
     /// `/v1/devices/17/commands`
     case commands(Int64)
     /// `/v1/devices/17/commands/c-5`, by device and number
@@ -48,6 +50,8 @@ enum Route: Equatable {
     case key
     /// `/v1/openapi.json`: the description of all this.
     case description
+    /// `/v1/clock`: whether the clock is right.
+    case clock
     /// `/v1/doctor`: what may be wrong.
     case doctor
     /// `/v1/backup`: a copy of the database beside it.
@@ -66,10 +70,16 @@ enum Route: Equatable {
         case delete = "DELETE"
     }
 
-    /// - Parameter path: without the query, its escapes resolved.
+    /// - Parameter path: without the query, as it was sent: it is split before escapes are resolved, so that a name may have any
+    ///   character.
     init?(path: String) {
-        guard path.utf8.count <= 512, path.hasPrefix("/") else { return nil }
-        let parts = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        guard path.utf8.count <= Self.longest, path.hasPrefix("/") else { return nil }
+        var parts: [Substring] = []
+        for part in path.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
+            // In a path, a plus is a plus.
+            guard let decoded = Fields.decoded(part.replacing("+", with: "%2B")[...]) else { return nil }
+            parts.append(decoded[...])
+        }
         let route: Route? =
             switch parts.first {
             case "metrics": parts.count == 1 ? .metrics : nil
@@ -81,13 +91,16 @@ enum Route: Equatable {
         self = route
     }
 
+    /// Bytes: a name of a hundred characters, each of them four bytes and escaped, and the rest.
+    private static let longest = 1280
+
     private static let health: [String: Route] = ["live": .live, "ready": .ready]
 
     private static let plain: [String: Route] = [
         "batches": .batches, "logs": .logs, "token": .token, "enroll": .enroll, "claims": .claims,
         "devices": .devices,
         "live": .stream, "login": .login, "logout": .logout, "session": .session, "users": .users,
-        "key": .key, "openapi.json": .description, "doctor": .doctor, "backup": .backup,
+        "key": .key, "openapi.json": .description, "doctor": .doctor, "clock": .clock, "backup": .backup,
     ]
 
     private static func named(_ names: [Substring]) -> Route? {
@@ -111,6 +124,7 @@ enum Route: Equatable {
         case "log": .log(device)
         case "commands": .commands(device)
         case "tokens": .tokens(device)
+        case "installations": .installations(device)
         default: nil
         }
     }
@@ -129,7 +143,7 @@ enum Route: Equatable {
     var methods: [Method] {
         switch self {
         case .batches, .logs, .token, .enroll, .login, .logout, .tokens, .backup: [.post]
-        case .devices, .users, .claims, .commands: [.get, .post]
+        case .devices, .users, .claims, .commands, .installations, .clock: [.get, .post]
         case .device: [.get, .delete]
         case .user, .claim, .command: [.delete]
         case .password: [.put]
@@ -155,6 +169,7 @@ enum Route: Equatable {
         case .trips: "/v1/devices/{device}/trips"
         case .log: "/v1/devices/{device}/log"
         case .tokens: "/v1/devices/{device}/tokens"
+        case .installations: "/v1/devices/{device}/installations"
         case .commands: "/v1/devices/{device}/commands"
         case .command: "/v1/devices/{device}/commands/{command}"
         case .stream: "/v1/live"
@@ -166,6 +181,7 @@ enum Route: Equatable {
         case .password: "/v1/users/{name}/password"
         case .key: "/v1/key"
         case .description: "/v1/openapi.json"
+        case .clock: "/v1/clock"
         case .doctor: "/v1/doctor"
         case .backup: "/v1/backup"
         case .metrics: "/metrics"

@@ -14,6 +14,7 @@ package struct Server: Sendable {
     private let gatekeeper: Gatekeeper
     private let bodies: BodyReader
     private let hub: LiveHub
+    private let clock: ClockKeeper
     private let meters = Meters()
     private let mill = PasswordMill()
     let logger: Logger
@@ -26,6 +27,7 @@ package struct Server: Sendable {
         gatekeeper = Gatekeeper(store: store)
         bodies = BodyReader(budget: ByteBudget(options.bounds.bodies))
         hub = LiveHub(store: store, logger: logger)
+        clock = ClockKeeper(store: store, logger: logger)
         self.logger = logger
     }
 
@@ -36,16 +38,18 @@ package struct Server: Sendable {
         let door = try FrontDoor(
             options, at: options.address, responder: responder(isLocal: false), counts: meters.door,
             logger: logger, running: running)
-        var services: [any Service] = [hub, door]
+        var services: [any Service] = [hub, clock, door]
         if let socket {
             services.append(
                 try FrontDoor(
                     options, at: .socket(socket), responder: responder(isLocal: true),
                     counts: Doorman.Counts(), logger: logger))
         }
-        let housekeeping = Housekeeping(store: store, days: options.retentionDays, logger: logger)
+        let housekeeping = Housekeeping(
+            store: store, days: options.retentionDays, clock: clock, logger: logger)
         services.append(housekeeping)
         // Before anybody is served, so that the first batches do not wait for it.
+        await clock.look()
         await housekeeping.prepare()
         try await ServiceGroup(
             services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger
@@ -68,14 +72,17 @@ package struct Server: Sendable {
         return Handlers(
             ingest: Ingest(
                 store: store, bodies: bodies, retentionDays: options.retentionDays,
-                commands: CommandText(key: options.signingKey), meters: meters),
+                commands: CommandText(key: options.signingKey), meters: meters, clock: clock,
+                logger: logger),
             logs: Logs(store: store, bodies: bodies),
-            exchange: TokenExchange(store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime),
+            exchange: TokenExchange(
+                store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime, meters: meters,
+                logger: logger),
             enrolment: Enrolment(store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime),
             reader: Reader(store: store), hub: hub,
             orders: Orders(store: store, bodies: bodies, publicKey: options.signingKey?.publicPEM),
             registry: Registry(store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime),
             login: Login(store: store, bodies: bodies, passwords: Passwords(store: store, mill: mill)),
-            operation: Operation(store: store, bodies: bodies, options: options))
+            operation: Operation(store: store, bodies: bodies, options: options, clock: clock))
     }
 }

@@ -2,6 +2,7 @@ internal import Accounts
 internal import Base
 internal import HTTPTypes
 internal import Hummingbird
+internal import Logging
 internal import NIOCore
 internal import ServerStore
 
@@ -11,6 +12,8 @@ struct TokenExchange: Sendable {
     let bodies: BodyReader
     let gatekeeper: Gatekeeper
     let lifetime: Double
+    let meters: Meters
+    let logger: Logger
 
     func answer(_ request: Request, now: Timestamp) async throws -> Response {
         let (body, _) = try await bodies.read(request, limit: Fields.limit)
@@ -26,15 +29,30 @@ struct TokenExchange: Sendable {
         }
         guard let secret = Secret(text), secret.kind == .refresh else { return Self.refusal("invalid_grant") }
         let lifetime = lifetime
-        let pair = try await store.write { session throws(StoreError) in
+        let exchange = try await store.write { session throws(StoreError) in
             try Devices.exchange(secret, lifetime: lifetime, now: now, in: session)
         }
-        guard let pair else { return Self.refusal("invalid_grant") }
+        guard case .sold(let pair) = exchange else {
+            tell(exchange, of: secret.owner)
+            return Self.refusal("invalid_grant")
+        }
         gatekeeper.forget(secret.owner)
         return Self.response(
             .ok,
             #"{"access_token":"\#(pair.access.text)","token_type":"Bearer","expires_in":\#(Int(lifetime)),"#
                 + #""refresh_token":"\#(pair.refresh.text)"}"#)
+    }
+
+    private func tell(_ exchange: Devices.Exchange, of device: Int64) {
+        switch exchange {
+        case .sold, .refused: break
+        case .overtaken: meters.noteEndedToken(isLate: false)
+        case .shownAgain:
+            meters.noteEndedToken(isLate: true)
+            logger.warning(
+                "device \(device): a refresh token that ended long ago was shown again: copied, restored from a backup, or stolen. If the vehicle uploads nothing, it needs new tokens"
+            )
+        }
     }
 
     /// - Parameter description: a sentence of this server's own.

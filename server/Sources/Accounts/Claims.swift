@@ -92,8 +92,8 @@ package enum Claims {
                 AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.device = d.id AND t.used IS NOT NULL)
             """, .text(name), .integer(claim))
         guard let id = rows.first?[0].integer, let created = rows.first?[1].integer else { return nil }
-        try session.run("DELETE FROM tokens WHERE device = $1", .integer(id))
-        let pair = try Devices.issue(to: id, parent: nil, lifetime: lifetime, now: now, in: session)
+        try Devices.forget(id, in: session)
+        let pair = try Devices.issue(to: id, pair: 1, parent: nil, lifetime: lifetime, now: now, in: session)
         return (DeviceEntry(id: id, name: name, created: Timestamp(milliseconds: created)), pair)
     }
 

@@ -5,25 +5,25 @@ internal import ServerStore
 package struct TokenRecord: Equatable, Sendable {
     package var hash: [UInt8]
     package var kind: Secret.Kind
-    package var created: Timestamp
+    /// Of two tokens, by number.
+    package var pair: Int64
     /// nil: never.
     package var expires: Timestamp?
-    /// When it was first shown to us: then it has arrived at the device.
+    /// When its pair arrived at the device; nil: it was offered, and none of it has been shown to us.
     package var used: Timestamp?
-    /// The refresh token that bought it; nil for the first pair.
-    package var parent: [UInt8]?
+    /// When its pair ended.
+    package var ended: Timestamp?
 
     package init(
-        hash: [UInt8], kind: Secret.Kind, created: Timestamp, expires: Timestamp? = nil,
-        used: Timestamp? = nil,
-        parent: [UInt8]? = nil
+        hash: [UInt8], kind: Secret.Kind, pair: Int64 = 1, expires: Timestamp? = nil,
+        used: Timestamp? = nil, ended: Timestamp? = nil
     ) {
         self.hash = hash
         self.kind = kind
-        self.created = created
+        self.pair = pair
         self.expires = expires
         self.used = used
-        self.parent = parent
+        self.ended = ended
     }
 }
 
@@ -38,11 +38,10 @@ package struct DeviceTokens: Equatable, Sendable {
         self.isRevoked = isRevoked
     }
 
-    /// Seconds during which a refresh token is still taken although its successor has been used: two requests of one
-    /// device may overtake each other.
-    package static let grace = 60.0
+    /// Pairs that are offered at once: as many answers may be lost, one after the other, before the oldest ends.
+    package static let mostOffered = 64
 
-    /// - Returns: the record of a token that is valid at `now`.
+    /// - Returns: the record of a token that is valid at `now`. An access token outlives its pair by `TokenPairs.grace`.
     package func valid(_ secret: Secret, now: Timestamp) -> TokenRecord? {
         guard !isRevoked else { return nil }
         var found: TokenRecord?
@@ -51,35 +50,31 @@ package struct DeviceTokens: Equatable, Sendable {
             found = record
         }
         guard let found, found.expires.map({ now < $0 }) ?? true else { return nil }
-        return found
+        guard let ended = found.ended else { return found }
+        let isGraceful = now.milliseconds - ended.milliseconds < TokenPairs.grace
+        return found.kind == .access && isGraceful ? found : nil
     }
 
     /// What a refresh token buys.
     package struct Rotation: Equatable, Sendable {
-        /// Tokens that end: those that have never arrived, and those that nobody can need any more.
-        package var ends: [[UInt8]]
+        /// Number of the new pair.
+        package var pair: Int64
+        /// The pair that ends for it, since too many are offered.
+        package var ends: Int64?
     }
 
-    /// Decides on an exchange of the refresh token.
+    /// Decides on an exchange of the refresh token, whose pair has arrived by that.
     ///
-    /// The old refresh token stays valid until one of its successors has been used, however long that takes: whoever lost
-    /// the answer, to a power cut in the middle of the exchange, asks again with what it has. Those successors never arrived
-    /// anywhere, and end. Afterwards it is taken for `grace` seconds more, and then never again.
+    /// It buys one more pair as often as it is shown, until one of these has been shown, however long that takes: whoever lost
+    /// the answer, to a power cut in the middle of the exchange, asks again with what it has. Nothing ends by buying.
     ///
     /// - Returns: nil when it buys nothing.
     package func exchange(_ secret: Secret, now: Timestamp) -> Rotation? {
         guard secret.kind == .refresh, let own = valid(secret, now: now) else { return nil }
-        guard !isSpent(own, now: now) else { return nil }
-        let ends = records.filter { record in
-            (record.parent == own.hash && record.used == nil) || isSpent(record, now: now)
-                || record.expires.map { $0 <= now } ?? false
-        }
-        return Rotation(ends: ends.map(\.hash))
-    }
-
-    /// One of its successors has arrived, and the grace is over.
-    private func isSpent(_ record: TokenRecord, now: Timestamp) -> Bool {
-        let arrival = records.filter { $0.parent == record.hash }.compactMap(\.used).min()
-        return arrival.map { now.seconds(since: $0) > Self.grace } ?? false
+        let offered = Set(records.filter { $0.used == nil && $0.ended == nil }.map(\.pair))
+            .subtracting([own.pair])
+        let newest = records.map(\.pair).max() ?? 0
+        return Rotation(
+            pair: newest + 1, ends: offered.count < Self.mostOffered ? nil : offered.min())
     }
 }

@@ -23,16 +23,27 @@ package enum Devices {
     /// Characters of a name.
     package static let longestName = 100
 
-    /// - Returns: why it cannot be a name; nil when it can.
+    /// - Returns: why it cannot be a new name; nil when it can.
     package static func complaint(aboutName name: String) -> String? {
         let scalars = name.unicodeScalars
         guard !scalars.isEmpty, scalars.count <= longestName else {
             return "a name has 1 to \(longestName) characters"
         }
-        let isPlain = scalars.allSatisfy {
-            $0.value >= 0x20 && $0.value != 0x7F && !(0x80..<0xA0).contains($0.value)
+        guard canBe(name) else { return "a name has no control characters" }
+        // Paths, files and XML are made of names.
+        guard !scalars.contains(where: { $0 == "/" || $0.properties.isNoncharacterCodePoint }) else {
+            return "a name has no / and no code points that are no characters"
         }
-        return isPlain ? nil : "a name has no control characters"
+        return name == "." || name == ".." ? "a name is not . or .." : nil
+    }
+
+    /// Whether anybody can have this name. There may be others than new ones may be: they stay usable.
+    package static func canBe(_ name: String) -> Bool {
+        let scalars = name.unicodeScalars
+        return !scalars.isEmpty && scalars.count <= longestName
+            && scalars.allSatisfy {
+                $0.value >= 0x20 && $0.value != 0x7F && !(0x80..<0xA0).contains($0.value)
+            }
     }
 
     /// Makes a device and its first pair of tokens.
@@ -59,22 +70,26 @@ package enum Devices {
             throw StoreError(
                 .conflict, operation: "add a device", message: "there is a device '\(name)' already")
         }
-        let pair = try issue(to: id, parent: nil, lifetime: lifetime, now: now, in: session)
+        let pair = try issue(to: id, pair: 1, parent: nil, lifetime: lifetime, now: now, in: session)
         return (DeviceEntry(id: id, name: name, created: now), pair)
     }
 
     static func issue(
-        to device: Int64, parent: [UInt8]?, lifetime: Double, now: Timestamp, in session: any Session
+        to device: Int64, pair number: Int64, parent: [UInt8]?, lifetime: Double, now: Timestamp,
+        in session: any Session
     ) throws(StoreError) -> TokenPair {
         let pair = TokenPair(
             access: Secret(.access, of: device), refresh: Secret(.refresh, of: device),
             expires: now.advanced(bySeconds: lifetime))
         for (secret, expires) in [(pair.access, pair.expires), (pair.refresh, nil)] {
             try session.run(
-                "INSERT INTO tokens(device, hash, kind, created, expires, parent) VALUES ($1, $2, $3, $4, $5, $6)",
+                """
+                INSERT INTO tokens(device, hash, kind, created, expires, parent, pair)
+                VALUES ($1, $2, $3, $4, $5, $6, $7)
+                """,
                 .integer(device), .bytes(secret.hash), .integer(secret.kind.rawValue),
                 .integer(now.milliseconds),
-                .optional(expires?.milliseconds), parent.map { .bytes($0) } ?? .null)
+                .optional(expires?.milliseconds), parent.map { .bytes($0) } ?? .null, .integer(number))
         }
         return pair
     }
@@ -84,18 +99,19 @@ package enum Devices {
     {
         let rows = try session.run(
             """
-            SELECT t.hash, t.kind, t.created, t.expires, t.used, t.parent, d.revoked FROM devices d
+            SELECT t.hash, t.kind, t.pair, t.expires, t.used, t.ended, d.revoked FROM devices d
                 LEFT JOIN tokens t ON t.device = d.id WHERE d.id = $1
             """, .integer(device))
         guard let revoked = rows.first?[6] else { return nil }
         let records = rows.compactMap { row -> TokenRecord? in
             guard let hash = row[0].bytes, let kind = row[1].integer.flatMap({ Secret.Kind(rawValue: $0) }),
-                let created = row[2].integer
+                let pair = row[2].integer
             else { return nil }
             return TokenRecord(
-                hash: hash, kind: kind, created: Timestamp(milliseconds: created),
+                hash: hash, kind: kind, pair: pair,
                 expires: row[3].integer.map { Timestamp(milliseconds: $0) },
-                used: row[4].integer.map { Timestamp(milliseconds: $0) }, parent: row[5].bytes)
+                used: row[4].integer.map { Timestamp(milliseconds: $0) },
+                ended: row[5].integer.map { Timestamp(milliseconds: $0) })
         }
         return DeviceTokens(records: records, isRevoked: revoked != .null)
     }
@@ -104,32 +120,65 @@ package enum Devices {
     package static func noteUse(
         _ hash: [UInt8], of device: Int64, now: Timestamp, in session: any Session
     ) throws(StoreError) {
-        try session.run(
-            "UPDATE tokens SET used = $1 WHERE device = $2 AND hash = $3 AND used IS NULL",
-            .integer(now.milliseconds), .integer(device), .bytes(hash))
+        try session.transaction { () throws(StoreError) in
+            try TokenPairs.arrive(hash, of: device, now: now, run: runner(session))
+        }
+    }
+
+    private static func runner(_ session: any Session) -> TokenPairs.Runner<StoreError> {
+        { (sql, values) throws(StoreError) in try session.run(sql, values) }
+    }
+
+    /// What came of an exchange.
+    package enum Exchange: Equatable, Sendable {
+        case sold(TokenPair)
+        /// The token buys nothing.
+        case refused
+        /// It ended a moment ago: two requests have overtaken each other.
+        case overtaken
+        /// It ended long ago: it was copied, restored from a backup, or stolen.
+        case shownAgain
     }
 
     /// Exchanges a refresh token for a new pair.
-    ///
-    /// - Returns: nil when it buys nothing (any more).
     package static func exchange(
         _ secret: Secret, lifetime: Double, now: Timestamp, in session: any Session
-    ) throws(StoreError) -> TokenPair? {
+    ) throws(StoreError) -> Exchange {
         try session.transaction { () throws(StoreError) in
-            // Two exchanges of one device must not both see no successors.
+            // The lock on the row: two exchanges of one device must not both see the same pairs.
             try session.run("UPDATE devices SET revoked = revoked WHERE id = $1", .integer(secret.owner))
+            guard let known = try tokens(of: secret.owner, in: session) else { return .refused }
+            guard known.valid(secret, now: now) != nil else {
+                return known.isRevoked ? .refused : try judge(secret, now: now, in: session)
+            }
+            try TokenPairs.arrive(secret.hash, of: secret.owner, now: now, run: runner(session))
             guard let tokens = try tokens(of: secret.owner, in: session),
                 let rotation = tokens.exchange(secret, now: now)
-            else { return nil }
-            // In the order in which uploads that show some of them lock them, so that neither waits for the other.
-            for hash in rotation.ends.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
-                try session.run(
-                    "DELETE FROM tokens WHERE device = $1 AND hash = $2", .integer(secret.owner), .bytes(hash)
-                )
+            else { return .refused }
+            if let oldest = rotation.ends {
+                try TokenPairs.end(.only(oldest), of: secret.owner, now: now, run: runner(session))
             }
-            try noteUse(secret.hash, of: secret.owner, now: now, in: session)
-            return try issue(to: secret.owner, parent: secret.hash, lifetime: lifetime, now: now, in: session)
+            return .sold(
+                try issue(
+                    to: secret.owner, pair: rotation.pair, parent: secret.hash, lifetime: lifetime, now: now,
+                    in: session))
         }
+    }
+
+    /// What is to be said of a refresh token that buys nothing. Nothing ends because of it: who shows it may be anybody.
+    private static func judge(
+        _ secret: Secret, now: Timestamp, in session: any Session
+    ) throws(StoreError) -> Exchange {
+        guard secret.kind == .refresh else { return .refused }
+        let rows = try session.run(
+            "SELECT ended FROM ended_tokens WHERE device = $1 AND hash = $2", .integer(secret.owner),
+            .bytes(secret.hash))
+        guard let ended = rows.first?.first?.integer else { return .refused }
+        guard now.milliseconds - ended > TokenPairs.grace else { return .overtaken }
+        try session.run(
+            "UPDATE devices SET shown_again = $1 WHERE id = $2", .integer(now.milliseconds),
+            .integer(secret.owner))
+        return .shownAgain
     }
 
     /// Gives a device new tokens, and ends at once those that it had.
@@ -144,10 +193,20 @@ package enum Devices {
                 "UPDATE devices SET revoked = revoked WHERE id = $1 AND revoked IS NULL RETURNING name, created",
                 .integer(device))
             guard let name = rows.first?[0].text, let created = rows.first?[1].integer else { return nil }
-            try session.run("DELETE FROM tokens WHERE device = $1", .integer(device))
-            let pair = try issue(to: device, parent: nil, lifetime: lifetime, now: now, in: session)
+            try forget(device, in: session)
+            let pair = try issue(to: device, pair: 1, parent: nil, lifetime: lifetime, now: now, in: session)
             return (DeviceEntry(id: device, name: name, created: Timestamp(milliseconds: created)), pair)
         }
+    }
+
+    /// Removes all tokens of a device, and what is known of earlier ones.
+    static func forget(_ device: Int64, in session: any Session) throws(StoreError) {
+        for table in ["tokens", "ended_tokens"] {
+            try session.run("DELETE FROM \(table) WHERE device = $1", .integer(device))
+        }
+        try session.run("UPDATE devices SET shown_again = NULL WHERE id = $1", .integer(device))
+        // Whoever gets the next ones is the device.
+        try Installations.unbind(device, in: session)
     }
 
     /// Ends a device's tokens, for good; its locations stay.
@@ -160,7 +219,7 @@ package enum Devices {
             let rows = try session.run(
                 "UPDATE devices SET revoked = coalesce(revoked, $1) WHERE id = $2 RETURNING id",
                 .integer(now.milliseconds), .integer(device))
-            try session.run("DELETE FROM tokens WHERE device = $1", .integer(device))
+            try forget(device, in: session)
             return !rows.isEmpty
         }
     }

@@ -14,18 +14,24 @@ package struct CommandText: Sendable {
         self.key = key
     }
 
+    package var isSigned: Bool { key != nil }
+
     /// - Parameters:
     ///   - installation: which device may run them, by its own word.
-    ///   - now: the counter of a signed list, which has to grow.
+    ///   - counter: of a signed list, greater than any before; without one nothing is signed.
     /// - Returns: `"commands":[…]`, perhaps with `"signed":…,"signature":…`, or nothing when there is nothing to do.
-    package func members(_ commands: [WaitingCommand], for installation: UUIDv7, now: Timestamp) -> String {
+    package func members(
+        _ commands: [WaitingCommand], for installation: UUIDv7?, counter: Int64?, now: Timestamp
+    )
+        -> String
+    {
         guard let last = commands.map(\.expires).min() else { return "" }
         let list = Self.list(commands)
         let plain = #""commands":"# + list
-        guard let key else { return plain }
+        guard let key, let counter, let installation else { return plain }
         let expires = min(last, now.advanced(bySeconds: Self.lifetime).milliseconds)
         let signed =
-            #"{"install_id":"\#(installation)","counter":\#(now.milliseconds),"#
+            #"{"install_id":"\#(installation)","counter":\#(counter),"#
             + #""expires_at":"\#(Timestamp(milliseconds: expires).iso8601)","commands":\#(list)}"#
         guard let signature = key.signature(of: Array(signed.utf8)) else { return plain }
         return plain + #","signed":"\#(Data(signed.utf8).base64EncodedString())","#

@@ -93,13 +93,14 @@ package struct VehicleEvent: Equatable, Sendable {
 
 /// What a vehicle says of itself with each batch.
 package struct DeviceFacts: Equatable, Sendable {
-    package var installID: UUIDv7
+    /// nil in an envelope without rows and status, of who has none yet.
+    package var installID: UUIDv7?
     package var platform: String
     package var version: String
     /// nil when the machine does not say.
     package var model: String?
 
-    package init(installID: UUIDv7, platform: String, version: String, model: String?) {
+    package init(installID: UUIDv7?, platform: String, version: String, model: String?) {
         self.installID = installID
         self.platform = platform
         self.version = version

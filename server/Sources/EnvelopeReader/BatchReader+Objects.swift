@@ -20,8 +20,8 @@ extension BatchReader {
             }
             place.field = nil
         }
-        try demand([0, 1, 2], of: Self.deviceFields, seen)
-        guard let installID, let platform, let version else { throw Cursor.Wrong(reason: "is incomplete") }
+        try demand([1, 2], of: Self.deviceFields, seen)
+        guard let platform, let version else { throw Cursor.Wrong(reason: "is incomplete") }
         return DeviceFacts(installID: installID, platform: platform, version: version, model: model)
     }
 

@@ -114,6 +114,11 @@ package struct BatchReader {
         guard cursor.next == nil, let id, let session, let sentAt, let device else {
             throw Cursor.Wrong(reason: "has bytes behind its end, from byte \(cursor.position) on")
         }
+        let isEmpty = locations.isEmpty && events.isEmpty && remarks == Remarks()
+        guard device.installID != nil || isEmpty else {
+            place = Place(section: "device", field: "install_id")
+            throw Cursor.Wrong(reason: "is missing")
+        }
         return Batch(
             id: id, session: session, sentAt: sentAt, device: device, extras: extras, locations: locations,
             events: events, remarks: remarks)

@@ -7,13 +7,29 @@ package enum TimeRule {
     /// Seconds that a clock may be ahead of this server's.
     package static let ahead = 86_400.0
 
+    private static func range(_ now: Timestamp) -> ClosedRange<Timestamp> {
+        earliest...max(earliest, now.advanced(bySeconds: ahead))
+    }
+
+    /// Whether an id is of a time in which it can be remembered: a vehicle without a clock makes others.
+    package static func isPlausible(_ id: UUIDv7, now: Timestamp) -> Bool { range(now).contains(id.time) }
+
+    /// Whether a time of a row is more than a day ahead: with another clock it may be right.
+    package static func isAhead(_ batch: Batch, now: Timestamp) -> Bool {
+        let last = range(now).upperBound
+        return batch.locations.contains { $0.time > last } || batch.events.contains { $0.time > last }
+            || batch.remarks.events.contains { $0.time > last }
+    }
+
+    /// Whether a time of a row is before all others: no clock makes it right.
+    package static func isPast(_ batch: Batch) -> Bool {
+        fault(in: batch, now: Timestamp(milliseconds: .max)) != nil
+    }
+
     /// - Parameter now: this server's clock.
     /// - Returns: nil when every time of the batch is taken.
     package static func fault(in batch: Batch, now: Timestamp) -> Fault? {
-        let range = earliest...now.advanced(bySeconds: ahead)
-        if !range.contains(batch.id.time) {
-            return Fault(pointer: "/batch_id", reason: "has a time " + word(batch.id.time))
-        }
+        let range = range(now)
         if let index = batch.locations.firstIndex(where: { !range.contains($0.time) }) {
             return Fault(
                 pointer: "/locations/\(index)/timestamp", index: index,

@@ -15,6 +15,10 @@ package struct DeviceState: Equatable, Sendable {
     package var name: String
     package var created: Timestamp
     package var revoked: Timestamp?
+    /// When a refresh token that had ended long before was shown last; nil: never since it got new ones.
+    package var tokenShownAgain: Timestamp?
+    /// The newest installation that has shown its tokens and is not the device; nil: none.
+    package var otherInstallation: UUIDv7?
     /// The arrival of its last batch, by the server's clock; nil before the first.
     package var seen: Timestamp?
     package var facts: DeviceFacts?
@@ -89,7 +93,9 @@ package enum Reading {
     private static let stateColumns = """
         d.id, d.name, d.created, d.revoked, p.seen, p.install_id, p.platform, p.version, p.model,
             p.status_time, p.status,
-            l.id, l.time, l.latitude, l.longitude, l.accuracy, l.speed, l.bearing, l.altitude, l.codes
+            l.id, l.time, l.latitude, l.longitude, l.accuracy, l.speed, l.bearing, l.altitude, l.codes,
+            (SELECT i.id FROM installations i WHERE i.device = d.id AND i.state = 3
+                ORDER BY i.since DESC LIMIT 1), d.shown_again
         """
 
     /// One page of the devices, by number, or one device.
@@ -124,6 +130,8 @@ package enum Reading {
         }
         var state = DeviceState(id: id, name: name, created: Timestamp(milliseconds: created))
         state.revoked = row[3].integer.map { Timestamp(milliseconds: $0) }
+        state.otherInstallation = row[row.count - 2].id
+        state.tokenShownAgain = row.last?.integer.map { Timestamp(milliseconds: $0) }
         describe(row[4...], &state)
         return state
     }

@@ -19,6 +19,9 @@ package protocol Session: AnyObject {
     /// - Returns: receipts in the order of the group, when COMMIT has returned.
     func store(_ group: [Submission]) throws(StoreError) -> [Receipt]
 
+    /// The database's own clock; nil when it has none but this machine's.
+    func clock() throws(StoreError) -> Timestamp?
+
     /// Makes room for what will come; see `Upkeep`.
     func prepare(at now: Timestamp) throws(StoreError)
 

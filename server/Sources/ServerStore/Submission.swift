@@ -9,6 +9,11 @@ package struct Submission: Sendable {
     package var received: Timestamp
     /// Rows of before this moment are acknowledged and not stored; nil: all are.
     package var keptSince: Timestamp?
+    /// Whether a batch with its id is known when it comes again. Ids of another time than ours would need a partition of their
+    /// own, and rows are stored once by themselves.
+    package var isRemembered = true
+    /// What the counter of a signed list must reach at least; nil when nothing is signed.
+    package var counter: Int64?
     /// Hash of the token that came with it, when nothing has come with that one before.
     package var newToken: [UInt8]?
 
@@ -47,6 +52,10 @@ package struct Receipt: Equatable, Sendable {
     package var expired: Int
     /// What the device is to do, oldest first.
     package var commands: [WaitingCommand] = []
+    /// An installation that is another than the device's, and was not known; nil: none.
+    package var otherInstallation: UUIDv7?
+    /// Of the signed list with these commands: greater than any before. nil when nothing is signed.
+    package var counter: Int64?
 
     package init(stored: Int = 0, duplicates: Int = 0, expired: Int = 0) {
         self.stored = stored

@@ -67,6 +67,17 @@ enum Answer {
         var commands: [Command]
     }
 
+    struct Clock: Decodable {
+        var time: String
+        var confirmed: String
+        var isAhead: Bool
+
+        private enum CodingKeys: String, CodingKey {
+            case time, confirmed
+            case isAhead = "is_ahead"
+        }
+    }
+
     struct Facts: Decodable {
         var program: String
         var schema: Int
@@ -78,9 +89,10 @@ enum Answer {
         var signs: Bool
         var damage: String?
         var retention: Int?
+        var clock: Clock
 
         private enum CodingKeys: String, CodingKey {
-            case program, schema, size, durable, devices, users, passwords, signs, damage
+            case program, schema, size, durable, devices, users, passwords, signs, damage, clock
             case retention = "retention_days"
         }
     }

@@ -62,6 +62,12 @@ struct Doctor: AsyncParsableCommand {
             .ok,
             facts.retention.map { "retention: \($0) days" }
                 ?? "retention: for ever; --retention DAYS changes that")
+        tell(
+            // Without a retention nothing grows old.
+            !facts.clock.isAhead ? .ok : facts.retention == nil ? .note : .bad,
+            facts.clock.isAhead
+                ? "clock: it shows \(facts.clock.time), and \(facts.clock.confirmed) is confirmed: nothing grows old by it until it has held, or 'beekon-server clock confirm' says that it is right"
+                : "clock: \(facts.clock.time)")
         tell(.ok, facts.signs ? "commands: signed" : "commands: not signed, or no server runs here")
     }
 

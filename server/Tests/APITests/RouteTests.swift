@@ -16,8 +16,12 @@ import Testing
             ("/v1/devices/17/commands", .commands(17)),
             ("/v1/devices/17/commands/c-5", .command(17, 5)), ("/v1/live", .stream), ("/v1/login", .login),
             ("/v1/logout", .logout), ("/v1/session", .session), ("/v1/users", .users),
-            ("/v1/users/ada b", .user("ada b")), ("/v1/users/ada/password", .password("ada")),
+            ("/v1/users/ada b", .user("ada b")), ("/v1/users/a%2Fb", .user("a/b")),
+            ("/v1/users/a%2Fb/password", .password("a/b")), ("/v1/users/a+b%20c%25", .user("a+b c%")),
+            ("/v1/users/%zz", nil), ("/v1/users/%FF", nil), ("/v1%2Fusers", nil), ("/v1/devices/1%2F7", nil),
+            ("/v1/users/ada/password", .password("ada")),
             ("/v1/key", .key), ("/v1/openapi.json", .description), ("/v1/doctor", .doctor),
+            ("/v1/clock", .clock), ("/v1/devices/17/installations", .installations(17)),
             ("/v1/backup", .backup), ("/metrics", .metrics), ("/metrics/", nil), ("/v1/claims/x", nil),
             ("/v1/devices/17/commands/5", nil), ("/v1/devices/17/commands/c-05", nil),
             ("/v1/devices/0/commands/c-5", nil), ("/v1/users//password", nil), ("/v1/users/a/b", nil),
@@ -27,7 +31,7 @@ import Testing
             ("/v1/batches/", nil), ("/v2/batches", nil), ("/v1/devices/0", nil), ("/v1/devices/-1", nil),
             ("/v1/devices/017", nil), ("/v1/devices/9223372036854775808", nil), ("/v1/devices/17/", nil),
             ("/v1/devices/17/locations/x", nil), ("/v1/users/", nil), ("//v1/batches", nil),
-            ("/v1/users/" + String(repeating: "x", count: 600), nil),
+            ("/v1/users/" + String(repeating: "x", count: 1300), nil),
         ] as [(String, Route?)])
     func paths(path: String, route: Route?) {
         #expect(Route(path: path) == route)
@@ -48,7 +52,10 @@ import Testing
             (.session, .get, "--+++"), (.users, .get, "---++"), (.users, .post, "---++"),
             (.user("a"), .delete, "---++"), (.password("a"), .put, "---++"), (.key, .get, "--+++"),
             (.description, .get, "+++++"), (.doctor, .get, "---++"), (.backup, .post, "----+"),
-            (.metrics, .get, "--+++"), (.live, .get, "+++++"), (.ready, .get, "+++++"),
+            (.clock, .get, "--+++"), (.installations(1), .get, "--+++"),
+            (.installations(1), .post, "---++"),
+            (.clock, .post, "---++"), (.metrics, .get, "--+++"), (.live, .get, "+++++"),
+            (.ready, .get, "+++++"),
         ]
         for (route, method, expected) in table {
             #expect(route.methods.contains(method))
@@ -61,7 +68,7 @@ import Testing
             #expect(rows.first.map { $0.0.methods.count } == rows.count, "\(template)")
             #expect(Description.text.replacing("\n", with: "").contains("\"\(template)\":{"), "\(template)")
         }
-        #expect(paths.count == 29, "as many as Route has cases")
+        #expect(paths.count == 31, "as many as Route has cases")
     }
 
     @Test("what a page of another site must not do needs the companion of the session") func companions() {

@@ -33,11 +33,11 @@ import Testing
     private func after(_ seconds: Double) -> Timestamp { start.advanced(bySeconds: seconds) }
 
     private func record(
-        _ secret: Secret, expires: Double? = nil, used: Double? = nil, parent: Secret? = nil
+        _ secret: Secret, pair: Int64 = 1, expires: Double? = nil, used: Double? = nil, ended: Double? = nil
     ) -> TokenRecord {
         TokenRecord(
-            hash: secret.hash, kind: secret.kind, created: start, expires: expires.map { after($0) },
-            used: used.map { after($0) }, parent: parent?.hash)
+            hash: secret.hash, kind: secret.kind, pair: pair, expires: expires.map { after($0) },
+            used: used.map { after($0) }, ended: ended.map { after($0) })
     }
 
     @Test("a token is good until it expires, as what it is, of a device that was not revoked") func validity()
@@ -53,46 +53,29 @@ import Testing
         #expect(tokens.valid(access, now: start) == nil && tokens.exchange(refresh, now: start) == nil)
     }
 
-    @Test("whoever lost the answer exchanges the old token again, however late; what never arrived ends")
-    func lost() {
-        let (old, access, refresh) = (
-            Secret(.refresh, of: 1), Secret(.access, of: 1), Secret(.refresh, of: 1)
-        )
+    @Test("of a pair that has ended, the access token is good for a minute, the refresh token for nothing")
+    func ended() {
+        let (access, refresh) = (Secret(.access, of: 1), Secret(.refresh, of: 1))
         let tokens = DeviceTokens(records: [
-            record(old, used: 0), record(access, parent: old), record(refresh, parent: old),
+            record(access, used: 0, ended: 10), record(refresh, used: 0, ended: 10),
         ])
-        let rotation = tokens.exchange(old, now: after(1e8))
-        #expect(rotation.map { Set($0.ends) } == [access.hash, refresh.hash])
+        #expect(tokens.valid(access, now: after(69.999)) != nil)
+        #expect(tokens.valid(access, now: after(70)) == nil)
+        #expect(
+            tokens.valid(refresh, now: after(10)) == nil && tokens.exchange(refresh, now: after(10)) == nil)
     }
 
-    @Test(
-        "once a successor was used, the old token is good for the grace, and then never again",
-        arguments: [true, false])
-    func spent(byAccess: Bool) {
-        let (old, access, refresh) = (
-            Secret(.refresh, of: 1), Secret(.access, of: 1), Secret(.refresh, of: 1)
-        )
-        let tokens = DeviceTokens(records: [
-            record(old, used: 0), record(access, used: byAccess ? 10 : nil, parent: old),
-            record(refresh, used: byAccess ? nil : 10, parent: old),
-        ])
-        #expect(tokens.exchange(old, now: after(70)) != nil)
-        #expect(tokens.exchange(old, now: after(70.001)) == nil)
-        // What was used does not end by another exchange.
-        let ends = tokens.exchange(old, now: after(70))?.ends
-        #expect(ends == [byAccess ? refresh.hash : access.hash])
-    }
-
-    @Test("what nobody can need any more is removed: expired tokens, and the token before the last")
-    func removal() {
-        let (first, second, expired) = (
-            Secret(.refresh, of: 1), Secret(.refresh, of: 1), Secret(.access, of: 1)
-        )
-        let tokens = DeviceTokens(records: [
-            record(first, used: 0), record(second, used: 10, parent: first),
-            record(expired, expires: 50, used: 10, parent: first),
-        ])
-        #expect(tokens.exchange(second, now: after(20))?.ends == [])
-        #expect(tokens.exchange(second, now: after(100)).map { Set($0.ends) } == [first.hash, expired.hash])
+    @Test("a refresh token buys one more pair however late, and beyond 64 the oldest offered ends")
+    func offers() {
+        let current = Secret(.refresh, of: 1)
+        var tokens = DeviceTokens(records: [record(current, pair: 7, used: 0)])
+        for number in 8..<8 + Int64(DeviceTokens.mostOffered) {
+            #expect(
+                tokens.exchange(current, now: after(1e8)) == DeviceTokens.Rotation(pair: number, ends: nil))
+            tokens.records += [
+                record(Secret(.access, of: 1), pair: number), record(Secret(.refresh, of: 1), pair: number),
+            ]
+        }
+        #expect(tokens.exchange(current, now: after(1e8)) == DeviceTokens.Rotation(pair: 72, ends: 8))
     }
 }

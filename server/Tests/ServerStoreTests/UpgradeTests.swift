@@ -72,6 +72,11 @@ private enum StoredExamples {
         #expect(
             try await store.submit(Submission(device: 7, batch: batch, received: Samples.now))
                 == Receipt(stored: 6))
+        // Two rows of one device with the same parent and moment are a pair.
+        let pairs = try await store.read { session throws(StoreError) in
+            try session.run("SELECT pair, ended FROM tokens")
+        }
+        #expect(pairs == [[.integer(1), .null]])
         store.close()
         try workshop.open().close()
     }

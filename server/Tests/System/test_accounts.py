@@ -3,6 +3,7 @@ import http.client
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -10,6 +11,7 @@ import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import quote
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -73,6 +75,8 @@ class AccountTests(ServerTest):
             ("GET", "/v1/users"): (403, 403, 200), ("POST", "/v1/users"): (403, 403, 400),
             ("DELETE", "/v1/users/nobody"): (403, 403, 404), ("PUT", "/v1/users/nobody/password"): (403, 403, 400),
             ("GET", "/v1/key"): (403, 404, 404), ("GET", "/v1/openapi.json"): 200, ("GET", "/v1/doctor"): (403, 403, 200),
+            ("GET", path + "/installations"): (403, 200, 200), ("POST", path + "/installations"): (403, 403, 400),
+            ("GET", "/v1/clock"): (403, 200, 200), ("POST", "/v1/clock"): (403, 403, 200),
             ("POST", "/v1/backup"): (403, 403, 403), ("GET", "/metrics"): (403, 200, 200), ("GET", "/health/live"): 204,
             ("GET", "/health/ready"): 200, ("GET", "/v1/live"): (403, None, None),
         }
@@ -148,6 +152,40 @@ class AccountTests(ServerTest):
         self.assertEqual((done.status, done.json), (400, {"error": "invalid_grant"}))
         self.assertEqual(self.ask("DELETE", f"/v1/devices/{device['id']}", admin).status, 204)
         self.assertEqual(self.ask("POST", path, admin, b"").status, 404, "a revoked one gets none")
+
+    # MARK: Names
+
+    def test_names_that_no_path_can_have_are_refused(self):
+        admin = self.add_user("root", "admin")
+        code = self.under_test.verb("claim", "add", "--uses", "50").stdout.strip()
+        for name in ("team/alice", "/", ".", "..", "a\nb", "a\x00b", "\u007f", "\uffff", "\ufdd0", "\U0001fffe", "", "x" * 101):
+            for path, more in (
+                    ("/v1/users", {"role": "reader"}), ("/v1/devices", {}), ("/v1/enroll", {"code": code})):
+                with self.subTest(name=name, path=path):
+                    answer = self.ask("POST", path, admin, json.dumps({"name": name, **more}).encode())
+                    self.assertEqual((answer.status, answer.json.get("pointer")), (400, "/name"), answer)
+        for name in ("a?b", "a%41b", "a%2Fb", "...", "\u00fc \u00f6", "a\\b", "\U0001f600"):
+            with self.subTest(name=name):
+                made = self.ask("POST", "/v1/users", admin, json.dumps({"name": name, "role": "reader"}).encode())
+                self.assertEqual(made.status, 201, made)
+                self.assertEqual(self.ask("GET", "/v1/devices", made.json["token"]).status, 200)
+                self.assertEqual(self.ask("DELETE", f"/v1/users/{quote(name, safe='')}", admin).status, 204)
+                self.assertEqual(self.ask("GET", "/v1/devices", made.json["token"]).status, 401)
+
+    def test_a_user_of_a_name_with_a_slash_can_be_put_out(self):
+        """There may be one of before such names were refused."""
+        admin, token = self.add_user("root", "admin"), self.add_user("plain", "admin")
+        with sqlite3.connect(self.under_test.database, timeout=30) as database:
+            database.execute("UPDATE users SET name = 'team/alice' WHERE name = 'plain'")
+        path = "/v1/users/team%2Falice"
+        password = json.dumps({"password": PASSWORD}).encode()
+        self.assertEqual(self.ask("PUT", path + "/password", admin, password).status, 204)
+        self.assertEqual(self.log_in("team/alice").status, 200)
+        self.assertEqual(self.ask("GET", "/v1/users", token).status, 200)
+        self.assertEqual(self.under_test.verb("user", "remove", "team/alice").returncode, 0)
+        self.assertEqual(self.ask("GET", "/v1/users", token).status, 401)
+        self.assertEqual(self.log_in("team/alice").status, 401)
+        self.assertEqual(self.ask("DELETE", path, admin).status, 404)
 
     # MARK: Sessions
 
@@ -251,7 +289,10 @@ class AccountTests(ServerTest):
         """Whatever a device or geofence is called, no browser takes an answer for a page."""
         evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&"
         admin = self.add_user("root", "admin")
-        device = self.under_test.add_device(evil)
+        device = self.under_test.add_device("plain")
+        # There may be one of before such names were refused.
+        with sqlite3.connect(self.under_test.database, timeout=30) as database:
+            database.execute("UPDATE devices SET name = ?", (evil,))
         root = envelope(2, extras={"driver": evil}, geofence_events=[{
             "id": envelope(1)["batch_id"], "geofence_id": evil, "type": "enter",
             "timestamp": envelope(1)["sent_at"]}], status={"state": evil})

@@ -79,6 +79,8 @@ class FleetInterfaceTests(ServerTest):
         self.token = self.device["access_token"]
         self.admin = self.under_test.add_user("root", "admin")
         self.path = f"/v1/devices/{self.device['id']}"
+        # It is one installation throughout.
+        self.of_vehicle = {"install_id": uuid7(FIRST_MS), "platform": "linux", "sdk_version": "1.0.0"}
 
     def order(self, command: str, **fields):
         return self.ask(
@@ -86,7 +88,7 @@ class FleetInterfaceTests(ServerTest):
 
     def heartbeat(self, **fields):
         """An envelope without rows."""
-        answer = self.under_test.post(self.token, envelope(0, **fields))
+        answer = self.under_test.post(self.token, envelope(0, **{"device": self.of_vehicle, **fields}))
         self.assertEqual(answer.status, 200, answer)
         return answer.json
 
@@ -97,7 +99,7 @@ class FleetInterfaceTests(ServerTest):
         self.assertEqual(made.status, 201, made)
         id_ = made.json["id"]
         wanted = [{"id": id_, "command": "set_config", "arguments": {"tracking.interval_seconds": 5}}]
-        root = envelope(3)
+        root = envelope(3, device=self.of_vehicle)
         for _ in range(2):
             self.assertEqual(self.under_test.post(self.token, root).json["commands"], wanted)
         self.assertEqual(self.heartbeat()["commands"], wanted)
@@ -146,8 +148,9 @@ class FleetInterfaceTests(ServerTest):
         self.under_test.start()
         self.assertEqual(self.ask("GET", "/v1/key", self.admin).body.decode(), public)
         id_ = self.order("stop").json["id"]
-        install = uuid7(FIRST_MS)
-        device = {"install_id": install, "platform": "linux", "sdk_version": "1.0.0"}
+        device, install = self.of_vehicle, self.of_vehicle["install_id"]
+        self.assertNotIn("signed", self.heartbeat(), "nothing has said which installation it is")
+        self.heartbeat(status={"state": "tracking"})
         first, second = self.heartbeat(device=device), self.heartbeat(device=device)
         self.assertEqual([command["id"] for command in first["commands"]], [id_], "for vehicles that have no key")
         lists = []
@@ -157,7 +160,6 @@ class FleetInterfaceTests(ServerTest):
             lists.append(json.loads(signed))
         self.assertEqual(lists[0]["install_id"], install)
         self.assertEqual([command["id"] for command in lists[0]["commands"]], [id_])
-        self.assertLess(abs(lists[0]["counter"] - time.time() * 1000), 60_000)
         self.assertLess(lists[0]["counter"], lists[1]["counter"])
         self.assertGreater(lists[0]["expires_at"], iso(int(time.time() * 1000)))
         # As much as may wait fits into what a vehicle reads of an answer, in both forms.
@@ -318,7 +320,7 @@ class FleetInterfaceTests(ServerTest):
         done = subprocess.run(
             [PROGRAM, "doctor", "--database", self.under_test.database], capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        for word in ("SQLite", "schema 2", "devices: 1", "users: 1", "rights: the file is for its owner alone"):
+        for word in ("SQLite", "schema 3", "devices: 1", "users: 1", "rights: the file is for its owner alone"):
             self.assertIn(word, done.stdout)
         os.chmod(self.under_test.database, 0o644)
         done = subprocess.run(

@@ -2,6 +2,7 @@
 import datetime
 import json
 import re
+import sqlite3
 import sys
 import unittest
 from pathlib import Path
@@ -33,6 +34,23 @@ class ScreenTests(PageTest):
         page.get_by_role("heading", name="Sign in").wait_for()
         page.reload()
         page.get_by_role("heading", name="Sign in").wait_for()
+
+    # MARK: Clock
+
+    def test_a_clock_that_is_ahead_is_told_with_both_times_until_an_admin_confirms_it(self):
+        with sqlite3.connect(self.server.database, timeout=30) as database:
+            database.execute("UPDATE clock SET guarded = ?", (int(datetime.datetime(2026, 11, 1).timestamp() * 1000),))
+        reader, admin = self.page("rita"), self.page("ada")
+        for page in (reader, admin):
+            page.get_by_text("The server's clock shows").wait_for()
+            self.assertIn("confirmed is ", page.locator("#clock").inner_text())
+            self.assertIn("2026", page.locator("#clock").inner_text())
+        self.assertEqual(reader.get_by_role("button", name="The clock is right").count(), 0)
+        admin.get_by_role("button", name="The clock is right").click()
+        admin.locator("#clock").wait_for(state="hidden")
+        reader.reload()
+        reader.get_by_role("heading", name="Fleet").wait_for()
+        reader.locator("#clock").wait_for(state="hidden")
 
     # MARK: Fleet
 

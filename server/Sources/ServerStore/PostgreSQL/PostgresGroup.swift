@@ -19,15 +19,21 @@ struct PostgresGroup {
         let id: UUIDv7
     }
 
-    /// Places in the group of the batches that have rows to be stored, each batch once, by key.
+    /// Places in the group of the batches that have rows to be stored, by key; of those that are remembered, each once.
     let candidates: [Int]
+    /// All places, by device and id.
+    let places: [Int]
     private let group: [Submission]
 
     init(_ group: [Submission]) {
         self.group = group
         var seen: Set<BatchKey> = []
         let order = group.indices.sorted { BatchKey(group[$0]) < BatchKey(group[$1]) }
-        candidates = order.filter { group[$0].keptRows > 0 && seen.insert(BatchKey(group[$0])).inserted }
+        places = order
+        candidates = order.filter { place in
+            group[place].keptRows > 0
+                && (!group[place].isRemembered || seen.insert(BatchKey(group[place])).inserted)
+        }
     }
 
     func submission(_ place: Int) -> Submission {
@@ -56,7 +62,9 @@ struct PostgresGroup {
     var weeks: Set<PostgresPartitions.Week> {
         var weeks: Set<PostgresPartitions.Week> = []
         for submission in candidates.map({ group[$0] }) {
-            weeks.insert(PostgresPartitions.week(of: submission.batch.id.time))
+            if submission.isRemembered {
+                weeks.insert(PostgresPartitions.week(of: submission.batch.id.time))
+            }
             for row in submission.batch.locations where submission.isKept(row.time) {
                 weeks.insert(PostgresPartitions.week(of: row.time))
             }
@@ -120,7 +128,7 @@ struct PostgresGroup {
     /// For each device, the batch of the group that came last, by device; with the last status of any of them.
     var presences: [Submission] {
         var last: [Int64: Submission] = [:]
-        for submission in group {
+        for submission in group where submission.batch.device.installID != nil {
             guard let known = last[submission.device] else {
                 last[submission.device] = submission
                 continue
@@ -174,6 +182,16 @@ struct PostgresGroup {
             receipt.commands = commands[submission.device] ?? []
             return receipt
         }
+    }
+
+    /// What each upload of the group is to its device, in the order of the group.
+    ///
+    /// - Parameter known: the installations of the devices.
+    func judgements(
+        _ known: [Int64: Installations.Known]
+    ) -> [(standing: Installations.Standing, change: Installations.Change?)] {
+        var known = known
+        return group.map { known[$0.device, default: Installations.Known()].judge($0) }
     }
 
     private func receipts(new: Set<Int>, inserted: Set<Key>?) -> [Receipt] {

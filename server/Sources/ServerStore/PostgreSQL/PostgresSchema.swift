@@ -57,6 +57,36 @@ enum PostgresSchema {
         CREATE TABLE logs(
             device bigint NOT NULL, received bigint NOT NULL, text text NOT NULL, PRIMARY KEY (device, received));
         """,
+        """
+        CREATE TABLE clock(
+            id bigint PRIMARY KEY, guarded bigint NOT NULL, running bigint NOT NULL, watcher bigint NOT NULL,
+            turn bigint NOT NULL, leap bigint, held bigint NOT NULL, synchronised bigint NOT NULL);
+        CREATE TABLE votes(device bigint PRIMARY KEY, sent_at bigint NOT NULL, running bigint NOT NULL);
+        ALTER TABLE presence ADD COLUMN counter bigint;
+        UPDATE presence SET counter = seen;
+        CREATE TABLE installations(
+            device bigint NOT NULL, id uuid NOT NULL, state bigint NOT NULL, since bigint NOT NULL,
+            PRIMARY KEY (device, id));
+        ALTER TABLE devices ADD COLUMN shown_again bigint;
+        ALTER TABLE tokens ADD COLUMN pair bigint;
+        ALTER TABLE tokens ADD COLUMN ended bigint;
+        CREATE TABLE ended_tokens(
+            device bigint NOT NULL, hash bytea NOT NULL, ended bigint NOT NULL, PRIMARY KEY (device, hash));
+        UPDATE tokens SET pair = r.place FROM (
+            SELECT device, hash, dense_rank() OVER (
+                PARTITION BY device ORDER BY created, coalesce(parent, ''::bytea)) AS place FROM tokens) AS r
+            WHERE r.device = tokens.device AND r.hash = tokens.hash;
+        UPDATE tokens SET used = r.first FROM (
+            SELECT device, pair, min(used) AS first FROM tokens WHERE used IS NOT NULL GROUP BY device, pair) AS r
+            WHERE r.device = tokens.device AND r.pair = tokens.pair AND tokens.used IS NULL;
+        UPDATE tokens SET ended = r.first FROM (
+            SELECT p.device, p.pair, min(c.used) AS first FROM tokens p
+                JOIN tokens c ON c.device = p.device AND c.parent = p.hash
+            WHERE c.used IS NOT NULL GROUP BY p.device, p.pair) AS r
+            WHERE r.device = tokens.device AND r.pair = tokens.pair;
+        INSERT INTO ended_tokens SELECT device, hash, ended FROM tokens WHERE kind = 2 AND ended IS NOT NULL;
+        DELETE FROM tokens WHERE kind = 2 AND ended IS NOT NULL;
+        """,
     ]
 
     /// Tables of each connection, for rows that may be there already.

@@ -44,7 +44,7 @@ extension PostgresSession {
                 try copy(group.events(of: new), into: "events")
                 try copy(group.vehicleEvents(of: new), into: "vehicle_events")
                 try noteLatest(group.latest(of: new))
-                return group.receipts(new: Set(new), inserted: nil, commands: try waitingCommands(for: group))
+                return try receipts(of: group, new: Set(new), inserted: nil)
             }
         } catch {
             // 23505: a row is there already. That is rare, and COPY cannot pass over it.
@@ -70,8 +70,7 @@ extension PostgresSession {
                 }
             }
             try noteLatest(group.latest(of: new))
-            return group.receipts(
-                new: Set(new), inserted: inserted, commands: try waitingCommands(for: group))
+            return try receipts(of: group, new: Set(new), inserted: inserted)
         }
     }
 
@@ -96,29 +95,20 @@ extension PostgresSession {
         return new
     }
 
-    /// - Parameter tokens: by device.
+    /// - Parameter tokens: by device, so that two servers never wait for each other.
     private func noteTokens(_ tokens: [Submission]) throws(Refusal) {
-        guard !tokens.isEmpty else { return }
-        // An UPDATE alone would lock them in whatever order it finds them.
-        _ = try query(
-            """
-            WITH shown AS (
-                SELECT t.device, t.hash, s.moment FROM tokens t JOIN unnest($1, $2, $3) AS s(device, hash, moment)
-                    ON t.device = s.device AND t.hash = s.hash
-                WHERE t.used IS NULL ORDER BY t.device, t.hash FOR UPDATE OF t)
-            UPDATE tokens SET used = shown.moment FROM shown
-            WHERE tokens.device = shown.device AND tokens.hash = shown.hash AND tokens.used IS NULL
-            """,
-            with: [
-                .array(.int8, tokens.map { .integer($0.device) }),
-                .array(.bytea, tokens.map { .optional($0.newToken) }),
-                .array(.int8, tokens.map { .integer($0.received.milliseconds) }),
-            ])
+        for submission in tokens {
+            guard let token = submission.newToken else { continue }
+            try TokenPairs.arrive(token, of: submission.device, now: submission.received) {
+                (sql, values) throws(Refusal) in try query(sql, values)
+            }
+        }
     }
 
     private func insertBatches(_ group: PostgresGroup) throws(Refusal) -> [Int] {
-        let batches = group.candidates.map { ($0, group.submission($0)) }
-        guard !batches.isEmpty else { return [] }
+        let candidates = group.candidates.map { ($0, group.submission($0)) }
+        let batches = candidates.filter(\.1.isRemembered)
+        guard !batches.isEmpty else { return candidates.map(\.0) }
         let rows = try query(
             """
             INSERT INTO batches SELECT * FROM unnest($1, $2, $3) ON CONFLICT DO NOTHING RETURNING device, id
@@ -133,17 +123,21 @@ extension PostgresSession {
                 guard let device = row[0].integer, let id = row[1].id else { return nil }
                 return PostgresGroup.BatchKey(device: device, id: id)
             })
-        return batches.filter { inserted.contains(PostgresGroup.BatchKey($0.1)) }.map(\.0)
+        return candidates.filter {
+            !$0.1.isRemembered || inserted.contains(PostgresGroup.BatchKey($0.1))
+        }.map(\.0)
     }
 
     /// - Parameter submissions: by device, each device once.
     private func notePresence(_ submissions: [Submission]) throws(Refusal) {
+        guard !submissions.isEmpty else { return }
         let statuses = submissions.map { submission in
             submission.batch.remarks.status.map { String(decoding: $0, as: UTF8.self) }
         }
         _ = try query(
             """
-            INSERT INTO presence SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8)
+            INSERT INTO presence(device, seen, install_id, platform, version, model, status, status_time)
+            SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8)
             ON CONFLICT (device) DO UPDATE SET
                 seen = greatest(presence.seen, excluded.seen), install_id = excluded.install_id,
                 platform = excluded.platform, version = excluded.version, model = excluded.model,
@@ -153,7 +147,7 @@ extension PostgresSession {
             with: [
                 .array(.int8, submissions.map { .integer($0.device) }),
                 .array(.int8, submissions.map { .integer($0.received.milliseconds) }),
-                .array(.uuid, submissions.map { .id($0.batch.device.installID) }),
+                .array(.uuid, submissions.map { $0.batch.device.installID.map { .id($0) } ?? .null }),
                 .array(.text, submissions.map { .text($0.batch.device.platform) }),
                 .array(.text, submissions.map { .text($0.batch.device.version) }),
                 .array(.text, submissions.map { .optional($0.batch.device.model) }),
@@ -180,12 +174,60 @@ extension PostgresSession {
         }
     }
 
-    private func waitingCommands(for group: PostgresGroup) throws(Refusal) -> [Int64: [WaitingCommand]] {
+    private func receipts(
+        of group: PostgresGroup, new: Set<Int>, inserted: Set<PostgresGroup.Key>?
+    ) throws(Refusal) -> [Receipt] {
+        let judgements = try judgeInstallations(of: group)
+        let commands = try waitingCommands(
+            for: Set(
+                group.places.filter { judgements[$0].standing != .other }.map { group.submission($0).device }),
+            at: group.received)
+        var receipts = group.receipts(new: new, inserted: inserted, commands: commands)
+        // By device, as presence has been locked.
+        for place in group.places {
+            receipts[place].otherInstallation = judgements[place].change?.told
+            if judgements[place].standing == .other { receipts[place].commands = [] }
+            let submission = group.submission(place)
+            guard judgements[place].standing == .bound, !receipts[place].commands.isEmpty,
+                let least = submission.counter
+            else { continue }
+            let rows = try query(
+                """
+                UPDATE presence SET counter = greatest(coalesce(counter, 0) + 1, $1) WHERE device = $2
+                RETURNING counter
+                """, [.integer(least), .integer(submission.device)])
+            receipts[place].counter = rows.first?.first?.integer
+        }
+        return receipts
+    }
+
+    /// Behind the locks on presence, so that two servers never bind two installations.
+    private func judgeInstallations(
+        of group: PostgresGroup
+    ) throws(Refusal) -> [(standing: Installations.Standing, change: Installations.Change?)] {
+        let rows = try query(
+            "SELECT \(Installations.columns) FROM installations WHERE device = ANY($1)",
+            with: [.array(.int8, group.devices.map { .integer($0) })])
+        let judgements = group.judgements(Installations.known(rows))
+        for place in group.places {
+            guard let change = judgements[place].change else { continue }
+            let submission = group.submission(place)
+            try Installations.write(change, of: submission.device, now: submission.received) {
+                (sql, values) throws(Refusal) in try query(sql, values)
+            }
+        }
+        return judgements
+    }
+
+    private func waitingCommands(
+        for devices: Set<Int64>, at now: Timestamp
+    ) throws(Refusal) -> [Int64: [WaitingCommand]] {
+        guard !devices.isEmpty else { return [:] }
         let rows = try query(
             WaitingCommand.query("device = ANY($1)"),
             with: [
-                .array(.int8, group.devices.map { .integer($0) }),
-                .cell(.integer(group.received.milliseconds)),
+                .array(.int8, devices.sorted().map { .integer($0) }),
+                .cell(.integer(now.milliseconds)),
             ])
         guard !rows.isEmpty else { return [:] }
         let all = rows.compactMap { WaitingCommand($0) }
@@ -195,7 +237,7 @@ extension PostgresSession {
                 _ = try query(
                     "UPDATE commands SET offered = $1 WHERE device = $2 AND number = $3",
                     [
-                        .integer(group.received.milliseconds), .integer(device), .integer(command.number),
+                        .integer(now.milliseconds), .integer(device), .integer(command.number),
                     ])
             }
         }

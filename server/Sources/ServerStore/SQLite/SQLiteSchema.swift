@@ -61,6 +61,37 @@ enum SQLiteSchema {
             device INTEGER NOT NULL, received INTEGER NOT NULL, text TEXT NOT NULL, PRIMARY KEY(device, received)
         ) STRICT;
         """,
+        """
+        CREATE TABLE clock(
+            id INTEGER PRIMARY KEY, guarded INTEGER NOT NULL, running INTEGER NOT NULL, watcher INTEGER NOT NULL,
+            turn INTEGER NOT NULL, leap INTEGER, held INTEGER NOT NULL, synchronised INTEGER NOT NULL) STRICT;
+        CREATE TABLE votes(
+            device INTEGER PRIMARY KEY, sent_at INTEGER NOT NULL, running INTEGER NOT NULL) STRICT;
+        ALTER TABLE presence ADD COLUMN counter INTEGER;
+        UPDATE presence SET counter = seen;
+        CREATE TABLE installations(
+            device INTEGER NOT NULL, id BLOB NOT NULL, state INTEGER NOT NULL, since INTEGER NOT NULL,
+            PRIMARY KEY (device, id)) STRICT, WITHOUT ROWID;
+        ALTER TABLE devices ADD COLUMN shown_again INTEGER;
+        ALTER TABLE tokens ADD COLUMN pair INTEGER;
+        ALTER TABLE tokens ADD COLUMN ended INTEGER;
+        CREATE TABLE ended_tokens(
+            device INTEGER NOT NULL, hash BLOB NOT NULL, ended INTEGER NOT NULL, PRIMARY KEY (device, hash)) STRICT, WITHOUT ROWID;
+        UPDATE tokens SET pair = r.place FROM (
+            SELECT device, hash, dense_rank() OVER (
+                PARTITION BY device ORDER BY created, coalesce(parent, x'')) AS place FROM tokens) AS r
+            WHERE r.device = tokens.device AND r.hash = tokens.hash;
+        UPDATE tokens SET used = r.first FROM (
+            SELECT device, pair, min(used) AS first FROM tokens WHERE used IS NOT NULL GROUP BY device, pair) AS r
+            WHERE r.device = tokens.device AND r.pair = tokens.pair AND tokens.used IS NULL;
+        UPDATE tokens SET ended = r.first FROM (
+            SELECT p.device, p.pair, min(c.used) AS first FROM tokens p
+                JOIN tokens c ON c.device = p.device AND c.parent = p.hash
+            WHERE c.used IS NOT NULL GROUP BY p.device, p.pair) AS r
+            WHERE r.device = tokens.device AND r.pair = tokens.pair;
+        INSERT INTO ended_tokens SELECT device, hash, ended FROM tokens WHERE kind = 2 AND ended IS NOT NULL;
+        DELETE FROM tokens WHERE kind = 2 AND ended IS NOT NULL;
+        """,
     ]
 
     static func upgrade(_ connection: Connection) throws(SQLiteError) {

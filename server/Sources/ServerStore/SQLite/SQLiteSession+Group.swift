@@ -17,15 +17,40 @@ extension SQLiteSession {
 
     private func insert(_ submission: Submission) throws(SQLiteError) -> Receipt {
         if let token = submission.newToken {
-            _ = try change(
-                "UPDATE tokens SET used = ?1 WHERE device = ?2 AND hash = ?3 AND used IS NULL",
-                [.integer(submission.received.milliseconds), .integer(submission.device), .blob(token)])
+            try TokenPairs.arrive(token, of: submission.device, now: submission.received) {
+                (sql, values) throws(SQLiteError) in try rows(sql, values)
+            }
         }
         try notePresence(of: submission)
+        let (standing, other) = try judgeInstallation(of: submission)
         try noteResults(of: submission)
         var receipt = try insertRows(of: submission)
+        receipt.otherInstallation = other
+        guard standing != .other else { return receipt }
         receipt.commands = try waitingCommands(for: submission)
+        if standing == .bound, !receipt.commands.isEmpty, let least = submission.counter {
+            receipt.counter = try rows(
+                "UPDATE presence SET counter = max(coalesce(counter, 0) + 1, $1) WHERE device = $2 RETURNING counter",
+                [.integer(least), .integer(submission.device)]
+            ).first?.first?.integer
+        }
         return receipt
+    }
+
+    /// - Returns: an installation that is to be told.
+    private func judgeInstallation(
+        of submission: Submission
+    ) throws(SQLiteError) -> (Installations.Standing, UUIDv7?) {
+        let rows = try rows(
+            "SELECT \(Installations.columns) FROM installations WHERE device = $1",
+            [.integer(submission.device)])
+        var known = Installations.known(rows)[submission.device] ?? Installations.Known()
+        let (standing, change) = known.judge(submission)
+        guard let change else { return (standing, nil) }
+        try Installations.write(change, of: submission.device, now: submission.received) {
+            (sql, values) throws(SQLiteError) in try self.rows(sql, values)
+        }
+        return (standing, change.told)
     }
 
     private func insertRows(of submission: Submission) throws(SQLiteError) -> Receipt {
@@ -33,10 +58,7 @@ extension SQLiteSession {
         let kept = submission.keptRows
         let expired = submission.rows - kept
         guard kept > 0 else { return Receipt(expired: expired) }
-        let isNew = try change(
-            "INSERT INTO batches VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
-            [.integer(submission.device), .blob(batch.id.bytes), .integer(submission.received.milliseconds)])
-        guard isNew == 1 else { return Receipt(duplicates: kept, expired: expired) }
+        guard try isNew(submission) else { return Receipt(duplicates: kept, expired: expired) }
         let extras = try insertExtras(of: submission)
         var stored = try insertLocations(of: submission, extras: extras)
         for row in batch.events where submission.isKept(row.time) {
@@ -59,6 +81,16 @@ extension SQLiteSession {
         }
         if let newest = submission.newest { try noteLatest(newest, of: submission.device) }
         return Receipt(stored: stored, duplicates: kept - stored, expired: expired)
+    }
+
+    private func isNew(_ submission: Submission) throws(SQLiteError) -> Bool {
+        guard submission.isRemembered else { return true }
+        return try change(
+            "INSERT INTO batches VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+            [
+                .integer(submission.device), .blob(submission.batch.id.bytes),
+                .integer(submission.received.milliseconds),
+            ]) == 1
     }
 
     /// - Returns: how many were new.
@@ -103,17 +135,19 @@ extension SQLiteSession {
 
     private func notePresence(of submission: Submission) throws(SQLiteError) {
         let facts = submission.batch.device
+        guard let installID = facts.installID else { return }
         let status = submission.batch.remarks.status
         _ = try change(
             """
-            INSERT INTO presence VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (device) DO UPDATE SET
+            INSERT INTO presence(device, seen, install_id, platform, version, model, status, status_time)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (device) DO UPDATE SET
                 seen = max(seen, excluded.seen), install_id = excluded.install_id, platform = excluded.platform,
                 version = excluded.version, model = excluded.model, status = coalesce(excluded.status, status),
                 status_time = coalesce(excluded.status_time, status_time)
             """,
             [
                 .integer(submission.device), .integer(submission.received.milliseconds),
-                .blob(facts.installID.bytes), .text(facts.platform), .text(facts.version),
+                .blob(installID.bytes), .text(facts.platform), .text(facts.version),
                 facts.model.map { .text($0) } ?? .null,
                 status.map { .text(String(decoding: $0, as: UTF8.self)) } ?? .null,
                 .optional(status == nil ? nil : submission.received.milliseconds),

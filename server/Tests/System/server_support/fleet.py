@@ -66,6 +66,7 @@ def day(first_ms: int, seconds: int, home: tuple = HOME, step: int = 1) -> list:
 def make(server: Server) -> dict:
     """Twelve vehicles and two users; the server is started. Returns tokens of devices by name."""
     server.start()
+    assert server.verb("clock", "confirm").returncode == 0
     add_user(server, "ada", "admin")
     add_user(server, "rita", "reader")
     now = int(time.time() * 1000)

@@ -40,6 +40,8 @@ class Server:
         self.options = options
         self.log = os.path.join(folder, "server.log")
         self.child: Child | None = None
+        # Of the server alone, beside that of the tests; its verbs have none of it.
+        self.environment: dict = {}
 
     @property
     def url(self) -> str:
@@ -48,7 +50,8 @@ class Server:
     def launch(self) -> Server:
         """Starts it and does not wait."""
         self.child = Child(
-            [PROGRAM, "--database", self.database, "--listen", f"127.0.0.1:{self.port}", *self.options], self.log)
+            [PROGRAM, "--database", self.database, "--listen", f"127.0.0.1:{self.port}", *self.options], self.log,
+            env={**os.environ, **self.environment})
         return self
 
     def start(self) -> Server:

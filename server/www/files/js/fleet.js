@@ -56,6 +56,8 @@ function take(device) {
     vehicle.name = device.name;
     vehicle.created = Date.parse(device.created);
     vehicle.revoked = device.revoked ? Date.parse(device.revoked) : 0;
+    vehicle.shownAgain = device.token_shown_again ? Date.parse(device.token_shown_again) : 0;
+    vehicle.other = device.other_installation;
     vehicle.seen = device.seen ? Date.parse(device.seen) : 0;
     vehicle.status = device.status;
     vehicle.statusReceived = Date.parse(device.status_received ?? "") || 0;

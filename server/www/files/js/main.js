@@ -3,6 +3,7 @@ import { isAdmin, Problem, resume, signOut, user, whenEnded } from "./api.js";
 import { announce, h, icon, setText } from "./dom.js";
 import * as fleet from "./fleet.js";
 import { copied } from "./dialog.js";
+import { watch } from "./clock.js";
 import { here } from "./router.js";
 import { themeButton } from "./theme.js";
 import { screen as signIn } from "./screens/sign-in.js";
@@ -108,6 +109,7 @@ async function leave() {
 function started() {
     fillBar();
     fleet.open();
+    watch();
     show();
 }
 
@@ -115,6 +117,7 @@ whenEnded(() => {
     fleet.close();
     fleet.vehicles.clear();
     bar.hidden = true;
+    watch();
     show();
 });
 

@@ -45,6 +45,13 @@ export function screen(main) {
             setTimeout(() => show(vehicle.name, text));
         });
 
+    const bind = (vehicle) => confirm(`Is this ${vehicle.name}?`,
+        `The installation ${vehicle.other} uploads with its tokens. If the vehicle was set up anew, it is this one from now on, and gets its commands. If not, its tokens were copied: give the vehicle new ones.`, "It is", async () => {
+            await send("POST", `/v1/devices/${vehicle.id}/installations`, { install_id: vehicle.other });
+            await fleet.load();
+            announce(`${vehicle.name} is confirmed.`);
+        });
+
     const revoke = (vehicle) => confirm(`Revoke ${vehicle.name}?`, "Its tokens end for good, and its name stays taken. Its locations stay.", "Revoke", async () => {
         await send("DELETE", `/v1/devices/${vehicle.id}`);
         await fleet.load();
@@ -55,9 +62,10 @@ export function screen(main) {
         const found = [...fleet.vehicles.values()].filter(({ name, id }) => name.toLowerCase().includes(query) || String(id) === query)
             .sort((a, b) => Boolean(a.revoked) - Boolean(b.revoked) || byName(a, b));
         // A key with its state: what can be done with it differs.
-        keyed(rows, found.slice(0, most), (vehicle) => `${vehicle.id}${vehicle.revoked ? "-" : ""}`, (vehicle) => h("tr", {},
+        keyed(rows, found.slice(0, most), (vehicle) => `${vehicle.id}${vehicle.revoked ? "-" : vehicle.other ?? ""}`, (vehicle) => h("tr", {},
             h("th", { scope: "row" }), h("td", { class: "number", "data-label": "number" }), h("td", { class: "nowrap less", "data-label": "added" }), h("td", { class: "nowrap", "data-label": "heard" }),
             h("td", { "data-label": "tokens" }), h("td", { class: "actions" }, vehicle.revoked ? "" : [
+                vehicle.other ? [h("button", { type: "button", "aria-label": `Confirm the installation of ${vehicle.name}`, onclick: () => bind(vehicle) }, "Confirm"), " "] : "",
                 h("button", { type: "button", "aria-label": `New tokens for ${vehicle.name}`, onclick: () => renew(vehicle) }, "New tokens"), " ",
                 h("button", { type: "button", class: "danger", "aria-label": `Revoke ${vehicle.name}`, onclick: () => revoke(vehicle) }, "Revoke")])), (row, vehicle) => {
             const [name, number, added, seen, state] = row.children;
@@ -65,7 +73,10 @@ export function screen(main) {
             setText(number, String(vehicle.id));
             setText(added, moment(vehicle.created));
             setText(seen, vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : "never");
-            setText(state, vehicle.revoked ? "revoked" : "good");
+            setText(state, vehicle.revoked ? "revoked" : vehicle.other ? "another installation uploads with them, without commands"
+                : vehicle.shownAgain
+                ? `an old one was shown again ${moment(vehicle.shownAgain)}: copied, restored from a backup, or stolen; if nothing is heard of it, it needs new tokens`
+                : "good");
         });
         more.hidden = found.length <= most;
         setText(more, `Show all ${count(found.length)}`);

@@ -1,0 +1,205 @@
+"""Clocks that are wrong: the server's own, by months in either direction, and those of vehicles. Nothing that is stored goes by
+such a clock, and nothing that comes is dropped."""
+from __future__ import annotations
+
+import base64
+import json
+import os
+import sqlite3
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from server_support.postgres import BIN, Postgres
+from server_support.server import PROGRAM, Server, envelope, iso, uuid7
+from server_support.server_test import ServerTest
+from support.clocks import no_shim, shim
+from support.waiting import wait_for
+
+DAY = 86_400_000
+
+
+def of_now(count: int = 2, **replaced) -> dict:
+    """What a vehicle whose clock is right sends."""
+    now = int(time.time() * 1000)
+    return {**envelope(count, now - count * 1000, sent_at=iso(now), batch_id=uuid7(now)), **replaced}
+
+
+class Clocks(ServerTest):
+    """Of the servers of one test."""
+
+    add: Any
+    rows: Any
+
+    def shift(self, server: Server, days: float):
+        """Starts it anew, with a clock that is ahead by so much; the kernel calls it unsynchronised."""
+        if server.running:
+            server.stop()
+        path = os.path.join(server.folder, "clocks")
+        with open(path, "wb") as file:
+            file.write(struct.pack("=5q", int(days * 86_400 * 1e9), 0, 0, 0, 0))
+        server.environment = {"LD_PRELOAD": shim(), "BEEKOND_TEST_CLOCK": path}
+        server.start()
+
+    def exchanged(self, server: Server, device: dict) -> str:
+        """A new access token, as the vehicle gets one when the old one has expired by the server's clock."""
+        answer = server.ask(
+            "POST", "/v1/token", None,
+            json.dumps({"grant_type": "refresh_token", "refresh_token": device["refresh_token"]}).encode(),
+            Content_Type="application/json")
+        self.assertEqual(answer.status, 200, answer)
+        return answer.json["access_token"]
+
+    def count(self, since: int = 0) -> int:
+        return self.rows(f"SELECT count(*) FROM locations WHERE time >= {since}")
+
+    def test_a_clock_that_is_400_days_ahead_deletes_nothing(self):
+        """Of 300 days only what is too old by any clock goes, and what comes is stored."""
+        server = self.add("--retention", "365")
+        device = server.add_device("van")
+        now = int(time.time() * 1000)
+        for day in range(300):
+            root = envelope(1, now - day * DAY - 1000)
+            self.assertEqual(server.post(device["access_token"], root).json["stored"], 1)
+        self.assertEqual(server.stop(), 0)
+        server.options = ()
+        server.start()
+        for day in (2000, 2100, 2200):
+            self.assertEqual(server.post(device["access_token"], envelope(1, now - day * DAY)).json["stored"], 1)
+        server.options = ("--retention", "365")
+        self.shift(server, 400)
+        wait_for(lambda: self.rows(f"SELECT count(*) FROM locations WHERE time < {now - 1000 * DAY}") == 0,
+                 "what is too old by any clock has gone")
+        answer = server.post(self.exchanged(server, device), of_now())
+        self.assertEqual((answer.json["stored"], answer.json["expired"]), (2, 0))
+        self.assertEqual(self.count(), 302)
+
+    def test_a_clock_that_is_behind_refuses_nothing_for_good(self):
+        """What is of its future is to come again: it is not the vehicle's fault."""
+        server = self.add()
+        device = server.add_device("van")
+        admin = server.add_user("ada", "admin")
+        self.assertEqual(server.ask("POST", "/v1/clock", admin, b"{}", Content_Type="application/json").status, 200)
+        self.shift(server, -40)
+        root = of_now()
+        answer = server.post(device["access_token"], root)
+        self.assertEqual(answer.status, 503, answer)
+        self.assertIn("retry-after", answer.headers)
+        self.shift(server, 0)
+        self.assertEqual(server.post(device["access_token"], root).json["stored"], 2)
+
+    def test_an_id_is_never_refused_for_its_time(self):
+        """A vehicle without a clock makes ids of 1970, or of a future that is none. Its rows are stored once all the same."""
+        server = self.add()
+        token = server.add_device("van")["access_token"]
+        for moment in (0, 5_000, int(time.time() * 1000) + 900 * DAY):
+            root = of_now(3, batch_id=uuid7(moment), sent_at=iso(moment))
+            for stored in (3, 0, 0):
+                answer = server.post(token, root)
+                self.assertEqual((answer.status, answer.json.get("stored")), (200, stored), answer)
+                self.assertEqual(answer.json["duplicates"], 3 - stored)
+        self.assertEqual((self.count(), self.rows("SELECT count(*) FROM batches")), (9, 0))
+
+    def test_it_is_told_until_it_is_confirmed(self):
+        """In doctor, metrics and interface, with both times; then by a verb, which no reader can do."""
+        server = self.add("--retention", "30")
+        reader, admin = server.add_user("rita", "reader"), server.add_user("ada", "admin")
+        self.shift(server, 400)
+        told = server.ask("GET", "/v1/clock", reader).json
+        self.assertTrue(told["is_ahead"])
+        ahead = int(time.time()) + 390 * 86_400
+        self.assertGreater(told["time"], iso(ahead * 1000))
+        self.assertLess(told["confirmed"], iso(ahead * 1000))
+        self.assertIn("beekon_server_clock_is_ahead 1\n", server.ask("GET", "/metrics", reader).body.decode())
+        done = server.verb("doctor")
+        self.assertIn(told["time"][:10], done.stdout)
+        self.assertIn(told["confirmed"][:10], done.stdout)
+        with open(server.log, encoding="utf-8") as log:
+            self.assertIn("clock", log.read())
+        self.assertEqual(server.ask("POST", "/v1/clock", reader, b"{}").status, 403)
+        done = server.verb("clock", "confirm")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = server.ask("GET", "/v1/clock", admin).json
+        self.assertFalse(told["is_ahead"])
+        self.assertGreater(told["confirmed"], iso(ahead * 1000))
+        self.assertIn("beekon_server_clock_is_ahead 0\n", server.ask("GET", "/metrics", reader).body.decode())
+
+    def test_counters_of_signed_lists_grow_though_the_clock_goes_back(self):
+        """A vehicle takes no list whose counter is not greater than the last."""
+        path = os.path.join(self.folder, "key.pem")
+        server = self.add("--signing-key", path)
+        device = server.add_device("van")
+        admin = server.add_user("ada", "admin")
+        server.ask("POST", "/v1/clock", admin, b"{}", Content_Type="application/json")
+        order = json.dumps({"command": "start", "expires_in": 2_000_000}).encode()
+        self.assertEqual(server.ask(
+            "POST", f"/v1/devices/{device['id']}/commands", admin, order, Content_Type="application/json").status, 201)
+        install = uuid7(int(time.time() * 1000))
+
+        def counter() -> int:
+            root = of_now(1)
+            root["device"]["install_id"] = install
+            answer = server.post(device["access_token"], root)
+            return json.loads(base64.b64decode(answer.json["signed"]))["counter"]
+
+        counters = [counter() for _ in range(3)]
+        self.shift(server, -0.5)
+        counters += [counter() for _ in range(3)]
+        self.assertEqual(counters, sorted(set(counters)))
+
+
+@unittest.skipIf(no_shim(), no_shim())
+class SQLiteClockTests(Clocks, ServerTest):
+    def add(self, *options: str) -> Server:
+        server = self.server(*options)
+        if "--signing-key" in options:
+            subprocess.run([PROGRAM, "key", "new", options[1]], check=True, capture_output=True, timeout=60)
+        return server.start()
+
+    def rows(self, statement: str) -> int:
+        with sqlite3.connect(f"file:{os.path.join(self.folder, 'server.db')}?mode=ro", uri=True, timeout=30) as database:
+            return database.execute(statement).fetchone()[0]
+
+
+@unittest.skipIf(no_shim() or not BIN, no_shim() or "no PostgreSQL: 'make deps' installs it")
+class PostgresClockTests(Clocks, ServerTest):
+    """PostgreSQL's clock is right throughout: the lesser of both counts."""
+
+    def setUp(self):
+        super().setUp()
+        self.postgres = Postgres()
+        self.addCleanup(self.postgres.remove)
+        self.postgres.start()
+
+    def add(self, *options: str) -> Server:
+        server = Server(tempfile.mkdtemp(dir=self.folder), self.postgres.address(), options)
+        self.addCleanup(server.kill)
+        if "--signing-key" in options:
+            subprocess.run([PROGRAM, "key", "new", options[1]], check=True, capture_output=True, timeout=60)
+        return server.start()
+
+    def rows(self, statement: str) -> int:
+        return int(self.postgres.query(statement)[0][0])
+
+    def test_it_is_told_until_it_is_confirmed(self):
+        """It need not be: PostgreSQL's own clock says no."""
+        server = self.add()
+        admin = server.add_user("ada", "admin")
+        server.ask("POST", "/v1/clock", admin, b"{}", Content_Type="application/json")
+        self.shift(server, 400)
+        self.assertFalse(server.ask("GET", "/v1/clock", admin).json["is_ahead"])
+
+
+# It has no servers.
+del Clocks
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -219,7 +219,7 @@ final class IgnitionKeeper {
     // MARK: Where it stands
 
     /// The ignition has been switched off while something is tracked.
-    func awaitLastPlace(now: BootInstant) { lastPlace.await(now: now) }
+    func expectLastPlace(now: BootInstant) { lastPlace.expect(now: now) }
 
     /// It has been switched on.
     func forgetLastPlace() { lastPlace = LastPlace() }

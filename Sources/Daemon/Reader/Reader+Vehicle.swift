@@ -82,7 +82,7 @@ extension Reader {
         case .ignition(.admitNextFix): pipeline.admitNextFix()
         case .ignition(.upload):
             triggerAtIgnitionOff()
-            if sessions.session != nil { vehicle?.awaitLastPlace(now: now) }
+            if sessions.session != nil { vehicle?.expectLastPlace(now: now) }
         case .power(let event, let supply):
             let event = record(
                 event.isBack ? .powerBack : .powerLost, subject: supply, at: event.time, now: now)

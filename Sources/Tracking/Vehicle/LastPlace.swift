@@ -9,14 +9,14 @@ package struct LastPlace: Sendable {
     /// Until then the first settled fix after the edge is waited for; nil: none is.
     private var deadline: BootInstant?
     /// It has been admitted, and is not stored yet.
-    private var awaited: UUIDv7?
+    private var expected: UUIDv7?
 
     package init() {}
 
     /// The ignition has been switched off. Not to be called while nothing is tracked: then no fix is stored.
-    package mutating func await(now: BootInstant) {
+    package mutating func expect(now: BootInstant) {
         deadline = now.advanced(bySeconds: Self.patience)
-        awaited = nil
+        expected = nil
     }
 
     /// The next settled fix has been decided on.
@@ -25,15 +25,15 @@ package struct LastPlace: Sendable {
     package mutating func decided(_ id: UUIDv7?, now: BootInstant) {
         guard let deadline else { return }
         self.deadline = nil
-        if now <= deadline { awaited = id }
+        if now <= deadline { expected = id }
     }
 
     /// Locations have been stored.
     ///
     /// - Returns: whether it is among them: then it is to be uploaded, once.
     package mutating func isAmong(stored ids: some Sequence<UUIDv7>) -> Bool {
-        guard let awaited, ids.contains(awaited) else { return false }
-        self.awaited = nil
+        guard let expected, ids.contains(expected) else { return false }
+        self.expected = nil
         return true
     }
 }

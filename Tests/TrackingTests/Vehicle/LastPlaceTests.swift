@@ -21,7 +21,7 @@ struct LastPlaceTests {
         var place = LastPlace()
         place.decided(first, now: booted(1))
         #expect(!found(&place, among: first))
-        place.await(now: booted(2))
+        place.expect(now: booted(2))
         #expect(!found(&place, among: first))
         place.decided(first, now: booted(3))
         place.decided(second, now: booted(4))
@@ -35,7 +35,7 @@ struct LastPlaceTests {
     @Test("for so long, and no longer", arguments: [(10.0, true), (10.001, false), (3600, false)])
     func patience(seconds: Double, isUploaded: Bool) {
         var place = LastPlace()
-        place.await(now: booted(100))
+        place.expect(now: booted(100))
         place.decided(first, now: booted(100 + seconds))
         #expect(found(&place, among: first) == isUploaded)
         // A later fix takes its place in no case.
@@ -46,7 +46,7 @@ struct LastPlaceTests {
     @Test("a fix while nothing is tracked any more ends it")
     func untracked() {
         var place = LastPlace()
-        place.await(now: booted(0))
+        place.expect(now: booted(0))
         place.decided(nil, now: booted(1))
         place.decided(first, now: booted(2))
         #expect(!found(&place, among: first))
@@ -55,9 +55,9 @@ struct LastPlaceTests {
     @Test("another edge begins anew")
     func again() {
         var place = LastPlace()
-        place.await(now: booted(0))
+        place.expect(now: booted(0))
         place.decided(first, now: booted(1))
-        place.await(now: booted(9))
+        place.expect(now: booted(9))
         place.decided(second, now: booted(19))
         #expect(!found(&place, among: first))
         #expect(found(&place, among: second))

@@ -31,6 +31,7 @@ struct ReportTests {
             ("(https://h.example/key)", "(https://h.example/(set)"),
             ("404 at /in/s3cr3t/log", "404 at /(set)/(set)/log"),
             ("key s3cr3t, a word in", "key (set), a word in"),
+            ("key s3cr3t\u{301}, with a mark", "key (set)\u{301}, with a mark"),
             ("https://h.example", "https://h.example"), ("/var/lib/beekond", "/var/lib/beekond"),
         ])
     func paths(text: String, shown: String) {

@@ -16,12 +16,17 @@ package struct SecretTexts: Sendable {
 
     /// The text with `(set)` in the place of each of them.
     package func hidden(in text: String) -> String {
-        texts.reduce(text) { text, secret in
-            text.contains(secret)
-                ? text.split(separator: secret, omittingEmptySubsequences: false).joined(
-                    separator: Secret.mask)
-                : text
-        }
+        texts.reduce(text) { $0.replacingBytes(of: $1, with: Secret.mask) }
+    }
+}
+
+extension String {
+    /// With another text wherever these bytes, at least one, stand. Compared as characters a secret would not be found
+    /// before a combining mark, which makes another character of its last one and leaves it to be read.
+    package func replacingBytes(of text: String, with other: String) -> String {
+        let parts = Array(utf8).split(separator: Array(text.utf8), omittingEmptySubsequences: false)
+        return parts.count == 1
+            ? self : String(decoding: parts.joined(separator: Array(other.utf8)), as: UTF8.self)
     }
 }
 

@@ -37,12 +37,7 @@ struct Scrubber {
 
     /// The text without any of the secrets.
     func scrubbed(_ text: String) -> String {
-        let known = paths.reduce(text) { text, path in
-            text.contains(path.text)
-                ? text.split(separator: path.text, omittingEmptySubsequences: false).joined(
-                    separator: path.shown)
-                : text
-        }
+        let known = paths.reduce(text) { $0.replacingBytes(of: $1.text, with: $1.shown) }
         return Self.withMaskedPaths(secrets.hidden(in: known))
     }
 

@@ -86,6 +86,15 @@ enum PostgresSchema {
             WHERE r.device = tokens.device AND r.pair = tokens.pair;
         INSERT INTO ended_tokens SELECT device, hash, ended FROM tokens WHERE kind = 2 AND ended IS NOT NULL;
         DELETE FROM tokens WHERE kind = 2 AND ended IS NOT NULL;
+        CREATE TABLE numbers(kind text PRIMARY KEY, next bigint NOT NULL);
+        INSERT INTO numbers SELECT 'claim', greatest(
+            nextval(pg_get_serial_sequence('claims', 'id')), 1 + (SELECT max(id) FROM claims),
+            1 + (SELECT max(claim) FROM devices));
+        INSERT INTO numbers SELECT 'user', greatest(
+            nextval(pg_get_serial_sequence('users', 'id')), 1 + (SELECT max(id) FROM users),
+            1 + (SELECT max(account) FROM passwords), 1 + (SELECT max(account) FROM sessions));
+        ALTER TABLE claims ALTER COLUMN id DROP IDENTITY;
+        ALTER TABLE users ALTER COLUMN id DROP IDENTITY;
         """,
     ]
 

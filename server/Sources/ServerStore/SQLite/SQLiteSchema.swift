@@ -91,6 +91,12 @@ enum SQLiteSchema {
             WHERE r.device = tokens.device AND r.pair = tokens.pair;
         INSERT INTO ended_tokens SELECT device, hash, ended FROM tokens WHERE kind = 2 AND ended IS NOT NULL;
         DELETE FROM tokens WHERE kind = 2 AND ended IS NOT NULL;
+        CREATE TABLE numbers(kind TEXT PRIMARY KEY, next INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+        INSERT INTO numbers SELECT 'claim', 1 + max(
+            coalesce((SELECT max(id) FROM claims), 0), coalesce((SELECT max(claim) FROM devices), 0));
+        INSERT INTO numbers SELECT 'user', 1 + max(
+            coalesce((SELECT max(id) FROM users), 0), coalesce((SELECT max(account) FROM passwords), 0),
+            coalesce((SELECT max(account) FROM sessions), 0));
         """,
     ]
 

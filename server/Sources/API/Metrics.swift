@@ -57,6 +57,10 @@ struct Metrics: Sendable {
             text.add(Double(count), [("result", result)])
         }
         text.begin(
+            "beekon_server_reused_batch_ids_total", "counter",
+            "Batches whose id had come before with other rows. They were stored.")
+        text.add(Double(counts.reusedIDs), [])
+        text.begin(
             "beekon_server_other_installations_total", "counter",
             "Installations that uploaded with the tokens of a device that is bound to another.")
         text.add(Double(counts.otherInstallations), [])

@@ -95,6 +95,7 @@ enum PostgresSchema {
             1 + (SELECT max(account) FROM passwords), 1 + (SELECT max(account) FROM sessions));
         ALTER TABLE claims ALTER COLUMN id DROP IDENTITY;
         ALTER TABLE users ALTER COLUMN id DROP IDENTITY;
+        ALTER TABLE batches ADD COLUMN digest bigint;
         """,
     ]
 

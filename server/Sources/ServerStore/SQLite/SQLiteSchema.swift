@@ -97,6 +97,7 @@ enum SQLiteSchema {
         INSERT INTO numbers SELECT 'user', 1 + max(
             coalesce((SELECT max(id) FROM users), 0), coalesce((SELECT max(account) FROM passwords), 0),
             coalesce((SELECT max(account) FROM sessions), 0));
+        ALTER TABLE batches ADD COLUMN digest INTEGER;
         """,
     ]
 

@@ -58,7 +58,8 @@ extension SQLiteSession {
         let kept = submission.keptRows
         let expired = submission.rows - kept
         guard kept > 0 else { return Receipt(expired: expired) }
-        guard try isNew(submission) else { return Receipt(duplicates: kept, expired: expired) }
+        let novelty = try novelty(of: submission)
+        guard novelty != .none else { return Receipt(duplicates: kept, expired: expired) }
         let extras = try insertExtras(of: submission)
         var stored = try insertLocations(of: submission, extras: extras)
         for row in batch.events where submission.isKept(row.time) {
@@ -80,17 +81,34 @@ extension SQLiteSession {
                 ])
         }
         if let newest = submission.newest { try noteLatest(newest, of: submission.device) }
-        return Receipt(stored: stored, duplicates: kept - stored, expired: expired)
+        var receipt = Receipt(stored: stored, duplicates: kept - stored, expired: expired)
+        receipt.hasOtherRows = novelty == .rows
+        return receipt
     }
 
-    private func isNew(_ submission: Submission) throws(SQLiteError) -> Bool {
-        guard submission.isRemembered else { return true }
-        return try change(
-            "INSERT INTO batches VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+    /// What of a batch has not been seen.
+    private enum Novelty {
+        case none, rows, id
+    }
+
+    private func novelty(of submission: Submission) throws(SQLiteError) -> Novelty {
+        guard submission.isRemembered else { return .id }
+        let digest = submission.rowDigest
+        let inserted = try change(
+            """
+            INSERT INTO batches(device, id, received, digest) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING
+            """,
             [
                 .integer(submission.device), .blob(submission.batch.id.bytes),
-                .integer(submission.received.milliseconds),
-            ]) == 1
+                .integer(submission.received.milliseconds), .integer(digest),
+            ])
+        if inserted == 1 { return .id }
+        let known = try rows(
+            "SELECT digest FROM batches WHERE device = $1 AND id = $2",
+            [.integer(submission.device), .id(submission.batch.id)]
+        ).first?.first?.integer
+        // Earlier versions kept none.
+        return known.map { $0 == digest } ?? true ? .none : .rows
     }
 
     /// - Returns: how many were new.

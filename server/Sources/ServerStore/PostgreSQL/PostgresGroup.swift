@@ -217,14 +217,18 @@ struct PostgresGroup {
     var received: Timestamp { group.map(\.received).max() ?? Timestamp(milliseconds: 0) }
 
     /// The extras of the new batches, each once, by key.
-    func extras(of places: [Int]) -> [(device: Int64, digest: Int64, text: [UInt8])] {
-        var found: [Int64: [Int64: [UInt8]]] = [:]
+    func extras(
+        of places: [Int]
+    ) -> [(device: Int64, digest: Int64, text: [UInt8], newestDay: Int64)] {
+        var found: [Int64: [Int64: (text: [UInt8], newestDay: Int64)]] = [:]
         for place in places {
             guard let extras = group[place].batch.extras else { continue }
-            found[group[place].device, default: [:]][Digest.short(extras)] = extras
+            let (device, digest) = (group[place].device, Digest.short(extras))
+            let known = found[device]?[digest]?.newestDay ?? 0
+            found[device, default: [:]][digest] = (extras, max(known, group[place].newestDay))
         }
         return found.sorted { $0.key < $1.key }.flatMap { device, texts in
-            texts.sorted { $0.key < $1.key }.map { (device, $0.key, $0.value) }
+            texts.sorted { $0.key < $1.key }.map { (device, $0.key, $0.value.text, $0.value.newestDay) }
         }
     }
 

@@ -96,6 +96,12 @@ enum PostgresSchema {
         ALTER TABLE claims ALTER COLUMN id DROP IDENTITY;
         ALTER TABLE users ALTER COLUMN id DROP IDENTITY;
         ALTER TABLE batches ADD COLUMN digest bigint;
+        ALTER TABLE extras ADD COLUMN newest bigint;
+        UPDATE extras SET newest = d.newest FROM (
+            SELECT id, greatest((SELECT max(time) FROM locations l WHERE l.device = devices.id),
+                (SELECT max(time) FROM events e WHERE e.device = devices.id), 0) AS newest FROM devices) AS d
+            WHERE d.id = extras.device;
+        CREATE INDEX extras_newest ON extras(newest);
         """,
     ]
 

@@ -85,11 +85,16 @@ extension PostgresSession {
         let extras = group.extras(of: fresh.places)
         if !extras.isEmpty {
             _ = try query(
-                "INSERT INTO extras SELECT * FROM unnest($1, $2, $3) ON CONFLICT DO NOTHING",
+                """
+                INSERT INTO extras(device, digest, text, newest) SELECT * FROM unnest($1, $2, $3, $4)
+                ON CONFLICT (device, digest) DO UPDATE SET newest = excluded.newest
+                WHERE excluded.newest > extras.newest
+                """,
                 with: [
                     .array(.int8, extras.map { .integer($0.device) }),
                     .array(.int8, extras.map { .integer($0.digest) }),
                     .array(.text, extras.map { .text(String(decoding: $0.text, as: UTF8.self)) }),
+                    .array(.int8, extras.map { .integer($0.newestDay) }),
                 ])
         }
         return fresh

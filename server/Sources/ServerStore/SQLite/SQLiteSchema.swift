@@ -98,6 +98,11 @@ enum SQLiteSchema {
             coalesce((SELECT max(id) FROM users), 0), coalesce((SELECT max(account) FROM passwords), 0),
             coalesce((SELECT max(account) FROM sessions), 0));
         ALTER TABLE batches ADD COLUMN digest INTEGER;
+        ALTER TABLE extras ADD COLUMN newest INTEGER;
+        UPDATE extras SET newest = max(
+            coalesce((SELECT max(time) FROM locations l WHERE l.device = extras.device), 0),
+            coalesce((SELECT max(time) FROM events e WHERE e.device = extras.device), 0));
+        CREATE INDEX extras_newest ON extras(newest);
         """,
     ]
 

@@ -146,8 +146,14 @@ extension SQLiteSession {
         guard let extras = submission.batch.extras else { return nil }
         let digest = Digest.short(extras)
         _ = try change(
-            "INSERT INTO extras VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
-            [.integer(submission.device), .integer(digest), .text(String(decoding: extras, as: UTF8.self))])
+            """
+            INSERT INTO extras(device, digest, text, newest) VALUES (?1, ?2, ?3, ?4)
+            ON CONFLICT (device, digest) DO UPDATE SET newest = excluded.newest WHERE excluded.newest > newest
+            """,
+            [
+                .integer(submission.device), .integer(digest), .text(String(decoding: extras, as: UTF8.self)),
+                .integer(submission.newestDay),
+            ])
         return digest
     }
 

@@ -81,6 +81,19 @@ class ScreenTests(PageTest):
         other = self.page(screen=page.url.split("/", 3)[3])
         wait_for(lambda: self.names(other) == ["Bus 200", "Bus 100"], "the link shows the same")
 
+    def test_a_vehicle_of_which_no_position_is_kept_says_so(self):
+        """It was heard of; retention has taken its position, or it never had one."""
+        device = self.server.add_device("Archive 1")
+        self.addCleanup(self.server.verb, "device", "revoke", str(device["id"]))
+        fleet.upload(self.server, device["access_token"], [], status=fleet.status())
+        page = self.page(screen="#/fleet")
+        page.get_by_role("row", name=re.compile("Archive 1.*no position kept")).wait_for()
+        self.assertEqual(page.get_by_text("no position kept").count(), 1)
+        page.goto(f"{self.server.url}/#/vehicle/{device['id']}")
+        page.get_by_role("definition").get_by_text("no position kept").wait_for()
+        page.goto(f"{self.server.url}/#/map?vehicle={device['id']}")
+        page.get_by_label("The vehicle that is selected").get_by_text("no position kept").wait_for()
+
     # MARK: Map
 
     def test_the_map_follows_what_is_uploaded(self):

@@ -1,6 +1,7 @@
 """The page, in Chromium, of a real server: each screen does its job, and links bring a view back."""
 import datetime
 import json
+import os
 import re
 import sqlite3
 import sys
@@ -51,6 +52,22 @@ class ScreenTests(PageTest):
         reader.reload()
         reader.get_by_role("heading", name="Fleet").wait_for()
         reader.locator("#clock").wait_for(state="hidden")
+
+    # MARK: Database
+
+    def test_a_database_that_is_gone_is_told(self):
+        page = self.page("rita")
+        self.assertTrue(page.locator("#database").is_hidden())
+        away = self.server.database + ".away"
+        os.rename(self.server.database, away)
+        try:
+            page.reload()
+            page.get_by_role("alert").get_by_text("has gone or was replaced").wait_for()
+        finally:
+            os.rename(away, self.server.database)
+        page.reload()
+        page.get_by_text("Live", exact=True).wait_for()
+        page.locator("#database").wait_for(state="hidden")
 
     # MARK: Fleet
 

@@ -36,7 +36,11 @@ class FileTest(ServerTest):
             return log.read()
 
     def metric(self, server: Server, name: str) -> float:
-        lines = server.ask("GET", "/metrics", self.reader).body.decode().splitlines()
+        try:
+            lines = server.ask("GET", "/metrics", self.reader).body.decode().splitlines()
+        except ConnectionError:
+            # It does not listen yet.
+            return -1
         return next((float(line.split()[1]) for line in lines if line.startswith(f"beekon_server_{name} ")), -1)
 
 
@@ -87,10 +91,11 @@ class GoneTests(FileTest):
     def test_put_back(self):
         """It was written to all the while: what was not acknowledged is there, too, and comes again."""
         server = self.begin()
+        root = envelope(3, FIRST_MS + 3_600_000)
         os.rename(server.database, server.database + ".away")
-        self.assertEqual(self.post(server, 1), 503)
+        self.assertEqual(server.post(self.token, root).status, 503)
         os.rename(server.database + ".away", server.database)
-        self.assertEqual(self.post(server, 1), 200)
+        self.assertEqual(server.post(self.token, root).status, 200)
         self.assertEqual(self.ready(server), 200)
         self.assertEqual(server.stop(), 0)
         server.start()
@@ -139,9 +144,8 @@ class LockTests(FileTest):
     def test_an_earlier_version_is_kept_out(self):
         """It knows the lock beside the file alone."""
         server = self.begin()
-        with open(server.database + ".lock", "rb") as lock:
-            with self.assertRaises(BlockingIOError):
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with open(server.database + ".lock", "rb") as lock, self.assertRaises(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 class DamageTests(FileTest):
@@ -184,6 +188,17 @@ class DamageTests(FileTest):
         wait_for(lambda: self.metric(server, 'database_checks_total{result="sound"}') == 1, "it was looked through")
         self.assertEqual(self.metric(server, "database_is_damaged"), 0)
         self.assertEqual((self.post(server, 11), self.ready(server)), (200, 200))
+
+    def test_a_verb_in_between_does_not_hide_a_crash(self):
+        """It opens the file, and closes it as it should be."""
+        server = self.filled().start()
+        self.assertEqual(self.post(server, 10), 200)
+        self.crash(server)
+        self.assertEqual(server.verb("device", "list").returncode, 0)
+        server.start()
+        wait_for(lambda: self.metric(server, 'database_checks_total{result="sound"}') == 1, "it was looked through")
+        self.assertEqual(server.stop(), 0)
+        self.assertFalse(os.path.exists(server.database + "-wal"))
 
     def test_damage_is_told(self):
         server = self.filled()

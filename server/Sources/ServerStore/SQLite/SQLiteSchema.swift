@@ -106,16 +106,24 @@ enum SQLiteSchema {
         """,
     ]
 
-    static func upgrade(_ connection: Connection) throws(SQLiteError) {
+    /// - Throws: when it is none of ours, or one of a later version.
+    /// - Returns: the version of its tables.
+    @discardableResult
+    static func identify(_ connection: Connection, mayBeEmpty: Bool = false) throws(SQLiteError) -> Int {
         let identity = Int(try connection.value("PRAGMA application_id") ?? "") ?? 0
         let version = Int(try connection.value("PRAGMA user_version") ?? "") ?? 0
         let tables = try connection.value("SELECT count(*) FROM sqlite_schema") ?? ""
-        guard identity == applicationID || (identity == 0 && tables == "0") else {
+        guard identity == applicationID || (mayBeEmpty && identity == 0 && tables == "0") else {
             throw refusal("the file is a database of something else")
         }
         guard version <= steps.count else {
             throw refusal("the file was made by a newer beekon-server (schema \(version))")
         }
+        return version
+    }
+
+    static func upgrade(_ connection: Connection) throws(SQLiteError) {
+        let version = try identify(connection, mayBeEmpty: true)
         guard version < steps.count else { return }
         try connection.transaction { () throws(SQLiteError) in
             for step in steps[version...] { try connection.execute(step) }

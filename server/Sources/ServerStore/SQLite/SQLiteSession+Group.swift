@@ -4,8 +4,9 @@ internal import SQLite
 
 extension SQLiteSession {
     func store(_ group: [Submission]) throws(StoreError) -> [Receipt] {
+        let receipts: [Receipt]
         do throws(SQLiteError) {
-            return try connection.transaction { () throws(SQLiteError) in
+            receipts = try connection.transaction { () throws(SQLiteError) in
                 var receipts: [Receipt] = []
                 for submission in group { receipts.append(try insert(submission)) }
                 return receipts
@@ -13,6 +14,8 @@ extension SQLiteSession {
         } catch {
             throw failure(error)
         }
+        try confirm()
+        return receipts
     }
 
     private func insert(_ submission: Submission) throws(SQLiteError) -> Receipt {

@@ -1,5 +1,5 @@
-"""`beekon-server restore`: the database becomes what the backup was, the old one is kept whole, and whatever cuts it short, doing it
-again finishes it."""
+"""`beekon-server restore`: the database becomes what the backup was, the old one is kept whole, and whatever cuts it short, doing
+it again finishes it."""
 from __future__ import annotations
 
 import glob
@@ -152,17 +152,16 @@ class RestoreTests(RestoreTest):
 class CutTests(RestoreTest):
     CALLS = ("rename", "link", "unlink", "fsync", "fdatasync", "ftruncate", "write", "pwrite64", "chown", "fchown")
 
-    def cut(self, number: int | None) -> list:
-        """One restoration, which is killed at that call; the calls that it came to."""
+    def cut(self, name: str = "", number: int = 0) -> list:
+        """One restoration, which is killed at the so-many-th call of this name; the names of those that it came to."""
         log = os.path.join(self.folder, "calls")
-        names = syscalls(*self.CALLS)
-        fault = [] if number is None else ["-e", f"inject={names}:signal=KILL:when={number}"]
+        fault = ["-e", f"inject={name}:signal=KILL:when={number}"] if name else []
         assert STRACE
         subprocess.run(
-            [STRACE, "-f", "-qq", "-o", log, "-e", f"trace={names}", *fault, PROGRAM, "restore", "--database",
-             self.under_test.database, self.copy], capture_output=True, timeout=120)
+            [STRACE, "-f", "-qq", "-o", log, "-e", f"trace={syscalls(*self.CALLS)}", *fault, PROGRAM, "restore",
+             "--database", self.under_test.database, self.copy], capture_output=True, timeout=120)
         with open(log, encoding="utf-8", errors="replace") as lines:
-            return [line for line in lines if re.match(r"\d+ +\w+\(", line)]
+            return [match.group(1) for line in lines if (match := re.match(r"\d+ +(\w+)\(", line))]
 
     def test_killed_at_each_call(self):
         server = self.prepare()
@@ -177,14 +176,14 @@ class CutTests(RestoreTest):
             for name in os.listdir(saved):
                 shutil.copy(os.path.join(saved, name), self.folder)
 
-        calls = self.cut(None)
+        calls = self.cut()
         self.check_restored()
         self.assertGreater(len(calls), 10, calls)
         found: dict = {}
-        for number in range(1, len(calls) + 1):
-            with self.subTest(call=calls[number - 1]):
+        for place, call in enumerate(calls):
+            with self.subTest(place=place, call=call):
                 reset()
-                self.cut(number)
+                self.assertEqual(len(self.cut(call, calls[:place + 1].count(call))), place + 1, "it was killed there")
                 # The old one whole, the new one whole, or none: never a mixture, nor one with a foreign log.
                 rows = self.count(server.database) if os.path.exists(server.database) else None
                 self.assertIn(rows, (6, 3, None))

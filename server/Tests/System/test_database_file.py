@@ -189,23 +189,14 @@ class DamageTests(FileTest):
         self.assertEqual(self.metric(server, "database_is_damaged"), 0)
         self.assertEqual((self.post(server, 11), self.ready(server)), (200, 200))
 
-    def test_a_verb_in_between_does_not_hide_a_crash(self):
-        """It opens the file, and closes it as it should be."""
-        server = self.filled().start()
-        self.assertEqual(self.post(server, 10), 200)
-        self.crash(server)
-        self.assertEqual(server.verb("device", "list").returncode, 0)
-        server.start()
-        wait_for(lambda: self.metric(server, 'database_checks_total{result="sound"}') == 1, "it was looked through")
-        self.assertEqual(server.stop(), 0)
-        self.assertFalse(os.path.exists(server.database + "-wal"))
-
     def test_damage_is_told(self):
         server = self.filled()
         self.damage(server)
         server.start()
         self.assertEqual(self.post(server, 10), 200)
         self.crash(server)
+        # A verb opens the file, and closes it as it should be: that hides nothing.
+        self.assertEqual(server.verb("device", "list").returncode, 0)
         # It need not become ready first.
         server.launch()
         wait_for(lambda: "damaged" in self.text(server), "it is logged")

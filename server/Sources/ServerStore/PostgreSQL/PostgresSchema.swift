@@ -1,5 +1,9 @@
 /// The tables in PostgreSQL. Each version is one step, which is never touched once it has shipped.
 ///
+/// Servers of the version before may still run while the first of the next one upgrades the tables. They would store what that
+/// cannot understand, such as tokens without a pair: constraints that their statements break refuse it, in a name that their logs
+/// show. An upload then gets a 503, and comes again to a server that can take it.
+///
 /// Every key begins with the device, so that tables can be distributed by it. Times are Unix milliseconds, as everywhere.
 enum PostgresSchema {
     static let steps = [
@@ -102,6 +106,14 @@ enum PostgresSchema {
                 (SELECT max(time) FROM events e WHERE e.device = devices.id), 0) AS newest FROM devices) AS d
             WHERE d.id = extras.device;
         CREATE INDEX extras_newest ON extras(newest);
+        ALTER TABLE presence ADD COLUMN writer smallint DEFAULT 3;
+        ALTER TABLE presence ALTER COLUMN writer DROP DEFAULT;
+        ALTER TABLE presence ADD CONSTRAINT this_server_is_older_than_the_tables_install_the_new_version
+            CHECK (writer IS NOT NULL);
+        ALTER TABLE tokens ADD CONSTRAINT this_server_is_older_than_the_tables_install_the_new_version
+            CHECK (pair IS NOT NULL);
+        ALTER TABLE batches ADD CONSTRAINT this_server_is_older_than_the_tables_install_the_new_version
+            CHECK (digest IS NOT NULL) NOT VALID;
         """,
     ]
 
@@ -115,8 +127,24 @@ enum PostgresSchema {
     /// Of advisory locks, which are numbers that a whole database shares: `BKSV`, and a counter.
     static let lock: Int64 = 0x424B_5356_0000_0001
 
-    /// Servers that start together wait for each other.
+    /// How often an upgrade is tried: it locks tables that servers of the version before use, in another order.
+    private static let mostTries = 20
+
     static func upgrade(_ session: PostgresSession) throws(PostgresSession.Refusal) {
+        var tries = 1
+        while true {
+            do throws(PostgresSession.Refusal) {
+                return try tryUpgrade(session)
+            } catch {
+                // 40P01: each waited for the other, and this one has given way.
+                guard error.sqlState == "40P01", tries < mostTries else { throw error }
+            }
+            tries += 1
+        }
+    }
+
+    /// Servers that start together wait for each other.
+    private static func tryUpgrade(_ session: PostgresSession) throws(PostgresSession.Refusal) {
         try session.atomically { () throws(PostgresSession.Refusal) in
             _ = try session.query("SELECT pg_advisory_xact_lock($1)", [.integer(lock)])
             try session.execute("CREATE TABLE IF NOT EXISTS beekon_schema(version integer NOT NULL)")

@@ -159,8 +159,8 @@ extension PostgresSession {
         }
         _ = try query(
             """
-            INSERT INTO presence(device, seen, install_id, platform, version, model, status, status_time)
-            SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8)
+            INSERT INTO presence(device, seen, install_id, platform, version, model, status, status_time, writer)
+            SELECT *, 3 FROM unnest($1, $2, $3, $4, $5, $6, $7, $8)
             ON CONFLICT (device) DO UPDATE SET
                 seen = greatest(presence.seen, excluded.seen), install_id = excluded.install_id,
                 platform = excluded.platform, version = excluded.version, model = excluded.model,

@@ -1,4 +1,5 @@
-"""A batch id that comes again with other rows: they are stored all the same, and it is told. With the same rows, nothing happens."""
+"""A batch id that comes again with other rows: they are stored all the same, and it is told. With the same rows, nothing
+happens."""
 from __future__ import annotations
 
 import os
@@ -121,8 +122,7 @@ class PostgresBatchIDTests(BatchIDs, OnPostgres):
 
     def change(self, statement: str):
         # A rule for servers of the version before.
-        rule = "this_server_is_older_than_the_tables_install_the_new_version"
-        self.postgres.query(f"ALTER TABLE batches DROP CONSTRAINT {rule}; {statement}")
+        self.postgres.query(f"ALTER TABLE batches DROP CONSTRAINT knows_digests; {statement}")
 
 
 # They have no database.

@@ -1,8 +1,8 @@
 /// The tables in PostgreSQL. Each version is one step, which is never touched once it has shipped.
 ///
 /// Servers of the version before may still run while the first of the next one upgrades the tables. They would store what that
-/// cannot understand, such as tokens without a pair: constraints that their statements break refuse it, in a name that their logs
-/// show. An upload then gets a 503, and comes again to a server that can take it.
+/// cannot understand, such as tokens without a pair: constraints that their statements break refuse it, as if the database could not
+/// be reached. An upload or an exchange of tokens then gets a 503, and comes again to a server that can do it.
 ///
 /// Every key begins with the device, so that tables can be distributed by it. Times are Unix milliseconds, as everywhere.
 enum PostgresSchema {
@@ -106,14 +106,15 @@ enum PostgresSchema {
                 (SELECT max(time) FROM events e WHERE e.device = devices.id), 0) AS newest FROM devices) AS d
             WHERE d.id = extras.device;
         CREATE INDEX extras_newest ON extras(newest);
+        CREATE FUNCTION refuse_older_server() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN
+            RAISE EXCEPTION 'this beekon-server is older than the tables: install the new version'
+                USING ERRCODE = '57P03'; END $$;
         ALTER TABLE presence ADD COLUMN writer smallint DEFAULT 3;
         ALTER TABLE presence ALTER COLUMN writer DROP DEFAULT;
-        ALTER TABLE presence ADD CONSTRAINT this_server_is_older_than_the_tables_install_the_new_version
-            CHECK (writer IS NOT NULL);
-        ALTER TABLE tokens ADD CONSTRAINT this_server_is_older_than_the_tables_install_the_new_version
-            CHECK (pair IS NOT NULL);
-        ALTER TABLE batches ADD CONSTRAINT this_server_is_older_than_the_tables_install_the_new_version
-            CHECK (digest IS NOT NULL) NOT VALID;
+        ALTER TABLE presence ADD CONSTRAINT knows_installations CHECK (writer IS NOT NULL OR refuse_older_server());
+        ALTER TABLE tokens ADD CONSTRAINT knows_pairs CHECK (pair IS NOT NULL OR refuse_older_server());
+        ALTER TABLE batches ADD CONSTRAINT knows_digests
+            CHECK (digest IS NOT NULL OR refuse_older_server()) NOT VALID;
         """,
     ]
 

@@ -2,7 +2,9 @@ internal import Glibc
 
 /// What a restore does with files.
 enum Files {
-    static func error(_ kind: StoreError.Kind, _ action: String, _ path: String, _ reason: String) -> StoreError {
+    static func error(_ kind: StoreError.Kind, _ action: String, _ path: String, _ reason: String)
+        -> StoreError
+    {
         StoreError(kind, operation: "\(action) \(path)", message: "\(path): \(reason)")
     }
 

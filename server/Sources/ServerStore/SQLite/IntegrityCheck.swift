@@ -1,4 +1,3 @@
-internal import Glibc
 internal import SQLite
 internal import Synchronization
 
@@ -13,8 +12,6 @@ struct IntegrityCheck: Sendable {
 
     /// Of SQLite's machine: milliseconds.
     private static let steps: Int32 = 10_000
-    /// Microseconds.
-    private static let pause: UInt32 = 2000
 
     /// What was found.
     final class Meter: Sendable {
@@ -46,8 +43,7 @@ struct IntegrityCheck: Sendable {
             let session = try file.session(isReader: true)
             let writes = writes
             session.connection.goOn(every: Self.steps) {
-                while writes.look({ $0.isWaitedFor && !$0.isClosed }) { usleep(Self.pause) }
-                return !writes.look { $0.isClosed }
+                writes.wait { $0.isClosed ? false : $0.isWaitedFor ? nil : true }
             }
             do throws(SQLiteError) {
                 // Not quick_check: SQLite before 3.41 takes sound tables WITHOUT ROWID for damaged.

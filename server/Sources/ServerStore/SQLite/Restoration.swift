@@ -52,7 +52,8 @@ package struct Restoration {
             throw Files.error(.conflict, "restore", backup, "it is the database itself")
         }
         guard FileIdentity(backup) != FileIdentity(part) || FileIdentity(part) == nil else {
-            throw Files.error(.conflict, "restore", backup, "it is what a restore makes of a backup: name the backup")
+            throw Files.error(
+                .conflict, "restore", backup, "it is what a restore makes of a backup: name the backup")
         }
         var status = stat()
         if stat(backup, &status) == 0, status.st_mode & S_IFMT != S_IFREG {

@@ -104,6 +104,16 @@ class RestoreTests(RestoreTest):
         self.assertEqual(self.count(server.database), 3)
         self.assertEqual(len(glob.glob(server.database + ".before-*-wal")), 1)
 
+    @unittest.skipUnless(os.geteuid() == 0, "only root can give files away")
+    def test_by_root(self):
+        """The server's user has to open what is made."""
+        server = self.prepare()
+        os.chown(server.database, 65534, 65534)
+        os.unlink(server.database + ".lock")
+        self.assertEqual(self.restore().returncode, 0)
+        for suffix in ("", ".lock"):
+            self.assertEqual(os.stat(server.database + suffix).st_uid, 65534, suffix)
+
     def test_it_is_refused_while_a_server_runs(self):
         server = self.prepare().start()
         done = self.restore()

@@ -96,8 +96,11 @@ package struct Restoration {
     private func adopt() throws(StoreError) {
         var status = stat()
         let isThere = stat(path, &status) == 0 || stat(folder, &status) == 0
-        if geteuid() == 0, isThere, chown(part, status.st_uid, status.st_gid) != 0 {
-            throw Files.error("give", part)
+        if geteuid() == 0, isThere {
+            // The lock may be as new, and the server has to open both.
+            for file in [part, path + ".lock"] where chown(file, status.st_uid, status.st_gid) != 0 {
+                throw Files.error("give", file)
+            }
         }
         try Files.sync(part)
         try Files.sync(folder)

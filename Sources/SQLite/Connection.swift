@@ -27,6 +27,8 @@ public final class Connection {
 
     /// Measures the commits of `transaction` from now on; nil: nothing is measured.
     public var commitMeter: CommitMeter?
+    /// Who is asked whether to go on, kept for as long as SQLite may ask.
+    private var asked: Asked?
     let handle: OpaquePointer
     /// Prepared once, since every transaction needs them.
     private let begin: OpaquePointer
@@ -91,6 +93,25 @@ public final class Connection {
     /// Keeps the WAL when the last connection closes, instead of checkpointing it.
     public func leaveLogOnClose() {
         _ = csqlite_no_checkpoint_on_close(handle)
+    }
+
+    /// Asks `isWanted`, every so many steps of a statement, whether to go on; a no ends the statement with SQLITE_INTERRUPT.
+    ///
+    /// - Parameter isWanted: may wait, for as long as the statement may take.
+    public func goOn(every steps: Int32, while isWanted: @escaping () -> Bool) {
+        let asked = Asked(isWanted)
+        self.asked = asked
+        sqlite3_progress_handler(
+            handle, steps,
+            { context in
+                guard let context else { return 0 }
+                return Unmanaged<Asked>.fromOpaque(context).takeUnretainedValue().isWanted() ? 0 : 1
+            }, Unmanaged.passUnretained(asked).toOpaque())
+    }
+
+    private final class Asked {
+        let isWanted: () -> Bool
+        init(_ isWanted: @escaping () -> Bool) { self.isWanted = isWanted }
     }
 
     /// Whether the open file is no longer the one at its path, because it was removed or replaced, or something was

@@ -45,8 +45,8 @@ class Fleet:
     def enter_postgres(self, address: str):
         lines = ["COPY devices (id, name, created) FROM STDIN;"]
         lines += [f"{number}\tvehicle {number}\t{FIRST_MS}" for number in range(1, self.size + 1)]
-        lines += ["\\.", "COPY tokens (device, hash, kind, created, expires, used) FROM STDIN;"]
-        lines += [f"{number}\t\\\\x{code.hex()}\t1\t{FIRST_MS}\t{FIRST_MS + 100 * YEAR_MS}\t{FIRST_MS}"
+        lines += ["\\.", "COPY tokens (device, hash, kind, created, expires, used, pair) FROM STDIN;"]
+        lines += [f"{number}\t\\\\x{code.hex()}\t1\t{FIRST_MS}\t{FIRST_MS + 100 * YEAR_MS}\t{FIRST_MS}\t1"
                   for number, code in enumerate(self._hashes(), 1)]
         subprocess.run(
             ["psql", address, "-XAtq", "-v", "ON_ERROR_STOP=1"], input="\n".join([*lines, "\\.", "ANALYZE;"]) + "\n", text=True,
@@ -58,7 +58,7 @@ class Fleet:
                 "INSERT INTO devices (id, name, created) VALUES (?, ?, ?)",
                 [(number, f"vehicle {number}", FIRST_MS) for number in range(1, self.size + 1)])
             database.executemany(
-                "INSERT INTO tokens (device, hash, kind, created, expires, used) VALUES (?, ?, 1, ?, ?, ?)",
+                "INSERT INTO tokens (device, hash, kind, created, expires, used, pair) VALUES (?, ?, 1, ?, ?, ?, 1)",
                 [(number, code, FIRST_MS, FIRST_MS + 100 * YEAR_MS, FIRST_MS)
                  for number, code in enumerate(self._hashes(), 1)])
 

@@ -294,7 +294,7 @@ enum Description {
         {"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}}},
         "/health/live":{"get":{"operationId":"healthLive","summary":"The process answers.","security":
         [],"responses":{"204":{"description":"It does."},"405":{"$ref":"#/components/responses/405"}}}},
-        "/health/ready":{"get":{"operationId":"healthReady","summary":"Its database answers.","security":
+        "/health/ready":{"get":{"operationId":"healthReady","summary":"Its database answers, and is whole.","security":
         [],"responses":{"200":{"description":"It does.","content":{"application/json":{"schema":{
         "type":"object"}}}},"405":{"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}}}
         },"components":{"schemas":{"Problem":{"type":"object","required":["type","title","status",

@@ -35,6 +35,11 @@ struct Ingest: Sendable {
                 "device \(device): the installation \(other) uploads with its tokens and is not the one that it is bound to: its rows are stored, it gets no commands. If it is the vehicle, confirm it on the page, or give the vehicle new tokens"
             )
         }
+        if receipt.hasOtherRows, meters.isFirstReuse(by: device) {
+            logger.warning(
+                "device \(device): the batch id \(batch.id) came again with other rows, which are stored. Its next ones are counted and not logged: whoever sends must give each batch an id of its own"
+            )
+        }
         withExtendedLifetime(lease) {}
         let text =
             #"{"batch_id":"\#(batch.id)","stored":\#(receipt.stored),"duplicates":\#(receipt.duplicates),"#

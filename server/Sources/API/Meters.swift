@@ -18,6 +18,10 @@ final class Meters: Sendable {
         var rows = Receipt()
         /// Installations that showed tokens of devices that are others, each once.
         var otherInstallations: UInt64 = 0
+        /// Batches whose id was known with other rows.
+        var reusedIDs: UInt64 = 0
+        /// Devices that have sent such a batch; each is logged once.
+        fileprivate var reusers: Set<Int64> = []
         /// Refresh tokens that were shown after their end, within a minute and later.
         var endedTokens = (overtaken: UInt64(0), late: UInt64(0))
         /// Batches by how long their COMMIT took: one count for each bound, and one for what took longer.
@@ -28,6 +32,9 @@ final class Meters: Sendable {
 
     /// Seconds.
     static let bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+    /// Devices whose use of ids is logged.
+    private static let mostReusers = 1000
 
     /// Before requests are read.
     let door = Doorman.Counts()
@@ -47,6 +54,13 @@ final class Meters: Sendable {
         }
     }
 
+    /// A device has used the id of a batch again.
+    ///
+    /// - Returns: whether it is the first time since the start.
+    func isFirstReuse(by device: Int64) -> Bool {
+        state.withLock { $0.reusers.count < Self.mostReusers && $0.reusers.insert(device).inserted }
+    }
+
     /// A batch that can no longer be lost.
     func note(_ receipt: Receipt, after duration: Duration) {
         let seconds = Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
@@ -57,6 +71,7 @@ final class Meters: Sendable {
             counts.rows.expired += receipt.expired
             counts.batches[place] += 1
             if receipt.otherInstallation != nil { counts.otherInstallations += 1 }
+            if receipt.hasOtherRows { counts.reusedIDs += 1 }
             counts.seconds += seconds
         }
     }

@@ -32,6 +32,7 @@ struct Metrics: Sendable {
         }
         Self.append(meters.counts, to: &text)
         Self.append(meters.door, to: &text)
+        Self.append(store.checks, isDamaged: store.damage != nil, to: &text)
         text.begin(
             "beekon_server_groups_total", "counter", "Transactions that stored batches, each some of them.")
         text.add(Double(store.groups), [])
@@ -57,6 +58,10 @@ struct Metrics: Sendable {
             text.add(Double(count), [("result", result)])
         }
         text.begin(
+            "beekon_server_reused_batch_ids_total", "counter",
+            "Batches whose id had come before with other rows. They were stored.")
+        text.add(Double(counts.reusedIDs), [])
+        text.begin(
             "beekon_server_other_installations_total", "counter",
             "Installations that uploaded with the tokens of a device that is bound to another.")
         text.add(Double(counts.otherInstallations), [])
@@ -75,6 +80,16 @@ struct Metrics: Sendable {
         }
         text.add(counts.seconds, [], suffix: "_sum")
         text.add(Double(sum), [], suffix: "_count")
+    }
+
+    private static func append(_ checks: Store.Checks, isDamaged: Bool, to text: inout MetricText) {
+        text.begin("beekon_server_database_is_damaged", "gauge", "1 when damage of the database was found.")
+        text.add(isDamaged ? 1 : 0, [])
+        text.begin(
+            "beekon_server_database_checks_total", "counter",
+            "Times that the database was looked through, after it was left open.")
+        text.add(Double(checks.sound), [("result", "sound")])
+        text.add(Double(checks.damaged), [("result", "damaged")])
     }
 
     private static func append(_ door: Doorman.Counts, to text: inout MetricText) {

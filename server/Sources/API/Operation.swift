@@ -26,9 +26,10 @@ struct Operation: Sendable {
             (#","schema":\#(facts.schema),"size":\#(facts.size),"durable":\#(facts.isDurable),"#
                 + #""devices":\#(counts[0]),"users":\#(counts[1]),"passwords":\#(counts[2]),"#
                 + #""signs":\#(options.signingKey != nil)"#).utf8)
-        if let damage = facts.damage {
-            text += Array(#","damage":"#.utf8)
-            JSONString.append(damage, to: &text)
+        for (name, trouble) in [("damage", facts.damage), ("loss", facts.loss)] {
+            guard let trouble else { continue }
+            text += Array(#","\#(name)":"#.utf8)
+            JSONString.append(trouble, to: &text)
         }
         if let days = options.retentionDays { text += Array(#","retention_days":\#(days)"#.utf8) }
         text += Array(#","clock":\#(try await clock.text(now))}\#n"#.utf8)

@@ -47,6 +47,10 @@ struct Problem: Error, Equatable {
             self = .busy(using: &random)
             detail =
                 "The database does not answer. Send it again: what is stored already is not stored twice."
+        case .gone:
+            self = .busy(using: &random)
+            detail =
+                "The file of the database has gone or was replaced: nothing is accepted until it is back."
         case .conflict: self.init(.conflict, "It cannot be: \(error.message).")
         case .failed: self.init(.internalServerError, "The database refuses it; the server's log says why.")
         }

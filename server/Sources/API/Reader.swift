@@ -87,7 +87,16 @@ struct Reader: Sendable {
 
     /// `GET /health/ready`
     func ready() async throws -> Response {
-        _ = try await store.read { session throws(StoreError) in try session.run("SELECT 1") }
+        try await store.read { session throws(StoreError) in
+            try session.run("SELECT 1")
+            try session.confirm()
+        }
+        if store.damage != nil {
+            var random = SystemRandomNumberGenerator()
+            var problem = Problem.busy(using: &random)
+            problem.detail = "The database is damaged: restore a backup ('beekon-server restore FILE')."
+            throw problem
+        }
         return Response(
             status: .ok, headers: [.contentType: "application/json"],
             body: ResponseBody(byteBuffer: ByteBuffer(string: "{\"status\":\"ok\"}\n")))

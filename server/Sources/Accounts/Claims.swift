@@ -24,12 +24,13 @@ package enum Claims {
     ) throws(StoreError) -> (ClaimEntry, code: String) {
         let code = Secret.random(length).map { alphabet[Int($0 & 31)] }
         let expires = now.advanced(bySeconds: lifetime)
-        let rows = try session.run(
-            "INSERT INTO claims(hash, created, expires, uses) VALUES ($1, $2, $3, $4) RETURNING id",
-            .bytes(Digest.sha256(code)), .integer(now.milliseconds), .integer(expires.milliseconds),
-            .integer(uses))
-        guard let id = rows.first?.first?.integer else {
-            throw StoreError(.failed, operation: "add a claim code", message: "the database gave no number")
+        let id = try session.transaction { () throws(StoreError) in
+            let id = try Numbers.next(.claim, in: session)
+            try session.run(
+                "INSERT INTO claims(id, hash, created, expires, uses) VALUES ($1, $2, $3, $4, $5)",
+                .integer(id), .bytes(Digest.sha256(code)), .integer(now.milliseconds),
+                .integer(expires.milliseconds), .integer(uses))
+            return id
         }
         let groups = stride(from: 0, to: length, by: 5).map {
             String(decoding: code[$0..<$0 + 5], as: UTF8.self)

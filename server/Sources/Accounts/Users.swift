@@ -34,17 +34,18 @@ package enum Users {
         _ name: String, _ role: UserEntry.Role, now: Timestamp, in session: any Session
     ) throws(StoreError) -> (UserEntry, Secret) {
         try session.transaction { () throws(StoreError) in
+            let id = try Numbers.next(.user, in: session)
+            let secret = Secret(.user, of: id)
             let rows = try session.run(
                 """
-                INSERT INTO users(name, role, hash, created) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING
-                RETURNING id
-                """, .text(name), .integer(role.rawValue), .bytes([]), .integer(now.milliseconds))
-            guard let id = rows.first?.first?.integer else {
+                INSERT INTO users(id, name, role, hash, created) VALUES ($1, $2, $3, $4, $5)
+                ON CONFLICT DO NOTHING RETURNING id
+                """, .integer(id), .text(name), .integer(role.rawValue), .bytes(secret.hash),
+                .integer(now.milliseconds))
+            guard !rows.isEmpty else {
                 throw StoreError(
                     .conflict, operation: "add a user", message: "there is a user '\(name)' already")
             }
-            let secret = Secret(.user, of: id)
-            try session.run("UPDATE users SET hash = $1 WHERE id = $2", .bytes(secret.hash), .integer(id))
             return (UserEntry(id: id, name: name, role: role, created: now), secret)
         }
     }

@@ -48,7 +48,11 @@ package final class Monitor<Value>: @unchecked Sendable {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while true {
-            if let result = body(&value) { return result }
+            if let result = body(&value) {
+                // It may have changed the value.
+                pthread_cond_broadcast(changed)
+                return result
+            }
             pthread_cond_wait(changed, mutex)
         }
     }

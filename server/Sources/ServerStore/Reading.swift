@@ -140,7 +140,9 @@ package enum Reading {
     private static func describe(_ cells: ArraySlice<Cell>, _ state: inout DeviceState) {
         let row = Array(cells)
         state.seen = row[0].integer.map { Timestamp(milliseconds: $0) }
-        if let install = row[1].id, let platform = row[2].text, let version = row[3].text {
+        if let install = row[1].id, install != Retention.noInstallation, let platform = row[2].text,
+            let version = row[3].text
+        {
             state.facts = DeviceFacts(
                 installID: install, platform: platform, version: version, model: row[4].text)
         }

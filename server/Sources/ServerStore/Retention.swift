@@ -17,6 +17,67 @@ package enum Retention {
     }
 }
 
+extension Retention {
+    /// What is in the place of an installation that is no longer kept: the column is never NULL.
+    static let noInstallation = UUIDv7(bytes: [UInt8](repeating: 0, count: 16))
+
+    /// One step of what is no row of a batch, and says where somebody was or what they did. When a vehicle was heard of is kept,
+    /// and that a command was done.
+    ///
+    /// - Parameters:
+    ///   - rows: of before this moment, all rows are gone.
+    ///   - lock: of a SELECT. With PostgreSQL, whoever removes waits for nobody: those who upload may wait for it.
+    static func pruneRest(
+        before time: Timestamp, rows: Timestamp, lock: String, in session: any Session
+    ) throws(StoreError) -> Bool {
+        let limit = "LIMIT \(step) \(lock)"
+        let none = noInstallation.map { Cell.id($0) } ?? .null
+        let statements: [(sql: String, values: [Cell])] = [
+            (
+                """
+                DELETE FROM latest WHERE device IN (SELECT device FROM latest WHERE time < $1 \(limit)) RETURNING 1
+                """, [.integer(time.milliseconds)]
+            ),
+            (
+                """
+                DELETE FROM logs WHERE (device, received) IN (
+                    SELECT device, received FROM logs WHERE received < $1 \(limit)) RETURNING 1
+                """, [.integer(time.milliseconds)]
+            ),
+            (
+                """
+                UPDATE commands SET result = '{}' WHERE (device, number) IN (
+                    SELECT device, number FROM commands WHERE finished < $1 AND result <> '{}' \(limit)) RETURNING 1
+                """, [.integer(time.milliseconds)]
+            ),
+            (
+                """
+                UPDATE presence SET install_id = $1, platform = '', version = '', model = NULL WHERE device IN (
+                    SELECT device FROM presence WHERE seen < $2 AND install_id <> $1 \(limit)) RETURNING 1
+                """, [none, .integer(time.milliseconds)]
+            ),
+            (
+                """
+                UPDATE presence SET status = NULL, status_time = NULL WHERE device IN (
+                    SELECT device FROM presence WHERE status_time < $1 \(limit)) RETURNING 1
+                """, [.integer(time.milliseconds)]
+            ),
+            (
+                """
+                DELETE FROM extras WHERE (device, digest) IN (
+                    SELECT device, digest FROM extras WHERE newest < $1 \(limit)) RETURNING 1
+                """, [.integer(rows.milliseconds)]
+            ),
+        ]
+        var isMore = false
+        for statement in statements {
+            let count = try session.run(statement.sql, statement.values).count
+            isMore = isMore || count >= step
+        }
+        return isMore
+    }
+}
+
 extension SQLiteSession {
     func prune(before time: Timestamp) throws(StoreError) -> Bool {
         let moment = UInt64(bitPattern: max(0, time.milliseconds)) << 16
@@ -41,22 +102,29 @@ extension SQLiteSession {
                     """, [table.limit])
                 isMore = isMore || rows.count == Retention.step
             }
+            // Extras go behind the rows that have them.
+            guard !isMore else { return }
+            isMore = try Retention.pruneRest(before: time, rows: time, lock: "", in: self)
         }
         return isMore
     }
 }
 
 extension PostgresSession {
-    /// Whole weeks: a partition goes at once, and costs nothing.
+    /// Of rows whole weeks: a partition goes at once, and costs nothing.
     func prune(before time: Timestamp) throws(StoreError) -> Bool {
         let first = PostgresPartitions.week(of: time)
+        var old: String?
         do throws(Refusal) {
-            guard let old = try PostgresPartitions.all(in: self).first(where: { $0.week < first }) else {
-                return false
-            }
-            try drop(old.name)
+            old = try PostgresPartitions.all(in: self).first { $0.week < first }?.name
+            if let old { try drop(old) }
         } catch {
             throw error.error
+        }
+        guard old != nil else {
+            let rows = Timestamp(milliseconds: first * PostgresPartitions.milliseconds)
+            return try Retention.pruneRest(
+                before: time, rows: rows, lock: "FOR UPDATE SKIP LOCKED", in: self)
         }
         partitions.forget()
         return true

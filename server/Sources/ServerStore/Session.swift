@@ -36,6 +36,9 @@ package protocol Session: AnyObject {
     /// Writes a copy of the database; see `Upkeep`.
     func copy(to path: String) throws(StoreError)
 
+    /// - Throws: `.gone` when what was committed is in a file that nobody finds again.
+    func confirm() throws(StoreError)
+
     /// Whether it can go on after an error; if not, it is closed and another one opened.
     var isUsable: Bool { get }
 }

@@ -28,8 +28,10 @@ package final class Store: Sendable {
     private let writes: Monitor<WorkQueue>
     private let reads: Monitor<WorkQueue>
     private let threads: [WorkerThread]
-    /// Held open so that no other process writes to the file; nil with PostgreSQL, and when it is closed.
-    private let lock: Mutex<LockFile?>
+    /// Kept so that no other process writes to the file; nil with PostgreSQL, and when it is closed.
+    private let file: Mutex<DatabaseFile?>
+    private let checked = IntegrityCheck.Meter()
+    private let report: @Sendable (StoreError) -> Void
     /// How long work may wait before it is refused: the sender has something better to do, and asks again.
     private let patience: Duration
     /// The same of a batch. Short: what has waited longer is not the work of a moment's crowd, and the line only grows.
@@ -50,26 +52,32 @@ package final class Store: Sendable {
         self.reads = reads
         self.patience = patience
         self.batchPatience = batchPatience
+        let quiet = Quieter(report)
+        self.report = { quiet.report($0) }
         let (writers, open, openForReading) = try Self.prepare(place)
-        lock = Mutex(writers.lock)
+        file = Mutex(writers.file)
         var workers: [Worker] = []
-        for _ in 0..<writers.count { workers.append(Worker(queue: writes, open: open, report: report)) }
-        for _ in 0..<2 { workers.append(Worker(queue: reads, open: openForReading, report: report)) }
-        threads = workers.map { worker in WorkerThread { worker.run() } }
+        for _ in 0..<writers.count { workers.append(Worker(queue: writes, open: open, report: self.report)) }
+        for _ in 0..<2 { workers.append(Worker(queue: reads, open: openForReading, report: self.report)) }
+        var threads = workers.map { worker in WorkerThread { worker.run() } }
+        if let file = writers.file, file.wasLeftOpen {
+            let check = IntegrityCheck(file: file, writes: writes, report: self.report, meter: checked)
+            threads.append(WorkerThread { check.run() })
+        }
+        self.threads = threads
     }
 
     private typealias Opening = @Sendable () throws(StoreError) -> any Session
 
     private static func prepare(
         _ place: Place
-    ) throws(StoreError) -> (writers: (count: Int, lock: LockFile?), writing: Opening, reading: Opening) {
+    ) throws(StoreError) -> (writers: (count: Int, file: DatabaseFile?), writing: Opening, reading: Opening) {
         switch place {
         case .sqlite(let path):
-            let lock = try LockFile(path + ".lock")
-            _ = try SQLiteSession(path: path, isReader: false)
+            let file = try DatabaseFile(path)
             return (
-                (1, lock), { () throws(StoreError) in try SQLiteSession(path: path, isReader: false) },
-                { () throws(StoreError) in try SQLiteSession(path: path, isReader: true) }
+                (1, file), { () throws(StoreError) in try file.session(isReader: false) },
+                { () throws(StoreError) in try file.session(isReader: true) }
             )
         case .postgres(let address):
             _ = try PostgresSession(address: address, prepare: true)
@@ -79,6 +87,17 @@ package final class Store: Sendable {
             return ((2, nil), open, open)
         }
     }
+
+    /// How often the database was looked through after it had been left open, and what was found.
+    package struct Checks: Equatable, Sendable {
+        package var sound: UInt64 = 0
+        package var damaged: UInt64 = 0
+    }
+
+    package var checks: Checks { checked.checks }
+
+    /// What of the database is damaged; nil when nothing was found.
+    package var damage: String? { file.withLock { $0?.damage } }
 
     /// Transactions so far in which batches were to be stored.
     package var groups: UInt64 { writes.look { $0.groups } }
@@ -110,7 +129,17 @@ package final class Store: Sendable {
     package func write<Value: Sendable>(
         isRepeatable: Bool = false, _ body: @escaping @Sendable (any Session) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
-        try await run(writes, isRepeatable, body)
+        let report = report
+        return try await run(writes, isRepeatable) { session throws(StoreError) in
+            let value = try body(session)
+            do throws(StoreError) {
+                try session.confirm()
+            } catch {
+                report(error)
+                throw error
+            }
+            return value
+        }
     }
 
     /// Runs `body` on a thread that only reads.
@@ -145,6 +174,6 @@ package final class Store: Sendable {
         writes.change { $0.close() }
         reads.change { $0.close() }
         for thread in threads { thread.join() }
-        lock.withLock { $0 = nil }
+        file.withLock { $0 = nil }
     }
 }

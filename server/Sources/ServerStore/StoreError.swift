@@ -7,6 +7,8 @@ package struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
         /// The database does not answer, or its connection was lost at COMMIT: whether the change was made is not known, and
         /// asking again is safe.
         case unavailable
+        /// The file of the database has gone: what is committed is lost.
+        case gone
         /// What was asked does not fit what is stored: a name that is taken.
         case conflict
         /// The database refuses, and would again.

@@ -31,6 +31,22 @@ package struct Submission: Sendable {
     /// What it costs to store, in rows.
     package var rows: Int { batch.locations.count + batch.events.count + batch.remarks.events.count }
 
+    /// Tells batches of one id apart that have other rows, whatever their order.
+    var rowDigest: Int64 {
+        let ids =
+            batch.locations.map(\.id) + batch.events.map(\.id) + batch.remarks.events.map(\.id)
+        return Digest.short(ids.sorted().flatMap(\.bytes))
+    }
+
+    /// The end of the day of the newest row that is to be stored: as long as that is kept, so are the extras. Not the row itself,
+    /// so that a vehicle whose extras stay the same changes them once a day.
+    /// 0 when there is none that has them.
+    var newestDay: Int64 {
+        let times =
+            batch.locations.lazy.map(\.time).filter(isKept) + batch.events.lazy.map(\.time).filter(isKept)
+        return times.max().map { ($0.milliseconds / 86_400_000 + 1) * 86_400_000 } ?? 0
+    }
+
     func isKept(_ time: Timestamp) -> Bool {
         keptSince.map { time >= $0 } ?? true
     }
@@ -54,6 +70,8 @@ package struct Receipt: Equatable, Sendable {
     package var commands: [WaitingCommand] = []
     /// An installation that is another than the device's, and was not known; nil: none.
     package var otherInstallation: UUIDv7?
+    /// Its id was known, with other rows.
+    package var hasOtherRows = false
     /// Of the signed list with these commands: greater than any before. nil when nothing is signed.
     package var counter: Int64?
 

@@ -14,6 +14,8 @@ package enum Upkeep {
         package var isDurable: Bool
         /// What is damaged; nil when nothing was found.
         package var damage: String?
+        /// Where what is committed has gone; nil when it is where it belongs.
+        package var loss: String?
     }
 
     package static func facts(from session: any Session) throws(StoreError) -> Facts {
@@ -45,11 +47,13 @@ extension SQLiteSession {
         let pages = Int64(try text("PRAGMA page_count") ?? "") ?? 0
         let size = Int64(try text("PRAGMA page_size") ?? "") ?? 0
         // Not quick_check: SQLite before 3.41 takes sound tables WITHOUT ROWID for damaged. The keys in order are most of it.
-        let damage = try text("PRAGMA integrity_check(1)")
+        let found = if let damage { damage } else { try text("PRAGMA integrity_check(1)") }
+        var loss: String?
+        do throws(StoreError) { try confirm() } catch { loss = error.message }
         return Upkeep.Facts(
             program: "SQLite \(try text("SELECT sqlite_version()") ?? "")",
             schema: Int(try text("PRAGMA user_version") ?? "") ?? 0, size: pages * size, isDurable: true,
-            damage: damage == "ok" ? nil : damage)
+            damage: found == "ok" ? nil : found, loss: loss)
     }
 
     func copy(to path: String) throws(StoreError) {
@@ -58,6 +62,9 @@ extension SQLiteSession {
 }
 
 extension PostgresSession {
+    /// Its files are the database server's.
+    func confirm() {}
+
     func prepare(at now: Timestamp) throws(StoreError) {
         // Another server may have made them, or dropped those that this one knew.
         partitions.forget()

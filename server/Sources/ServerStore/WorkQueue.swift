@@ -39,7 +39,7 @@ struct WorkQueue {
     private var batches: [Waiting] = []
     private var jobs: [Job] = []
     private var rows = 0
-    private var isClosed = false
+    private(set) var isClosed = false
     /// Groups so far.
     private(set) var groups: UInt64 = 0
     /// Jobs and groups take turns, so that neither starves.
@@ -48,6 +48,9 @@ struct WorkQueue {
     init(_ bounds: Bounds = Bounds()) {
         self.bounds = bounds
     }
+
+    /// Whether anybody waits, and is not being served.
+    var isWaitedFor: Bool { !batches.isEmpty || !jobs.isEmpty }
 
     /// - Returns: why a batch would be refused; nil when it would not be.
     func refusal(now: ContinuousClock.Instant) -> StoreError? {

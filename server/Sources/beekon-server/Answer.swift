@@ -88,11 +88,12 @@ enum Answer {
         var passwords: Int64
         var signs: Bool
         var damage: String?
+        var loss: String?
         var retention: Int?
         var clock: Clock
 
         private enum CodingKeys: String, CodingKey {
-            case program, schema, size, durable, devices, users, passwords, signs, damage, clock
+            case program, schema, size, durable, devices, users, passwords, signs, damage, loss, clock
             case retention = "retention_days"
         }
     }

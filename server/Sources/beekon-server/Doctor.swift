@@ -42,7 +42,10 @@ struct Doctor: AsyncParsableCommand {
 
     private func judge(_ facts: Answer.Facts, _ tell: (Verdict, String) -> Void) {
         tell(.ok, "database: \(facts.program), schema \(facts.schema), \(facts.size / 1_000_000) MB")
-        if let damage = facts.damage { tell(.bad, "database: it is damaged: \(damage); restore a backup") }
+        if let damage = facts.damage {
+            tell(.bad, "database: it is damaged: \(damage); 'beekon-server restore FILE' restores a backup")
+        }
+        if let loss = facts.loss { tell(.bad, "database: \(loss)") }
         tell(
             facts.durable ? .ok : .bad,
             facts.durable

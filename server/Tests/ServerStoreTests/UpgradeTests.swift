@@ -6,7 +6,7 @@ import Testing
 @testable import ServerStore
 
 /// Databases as earlier versions have left them. An example is added when a schema is released, and never changed.
-private enum StoredExamples {
+enum StoredExamples {
     static let rows = """
         INSERT INTO devices(id, name, created) VALUES (7, 'van', 1781000000000);
         INSERT INTO users(id, name, role, hash, created) VALUES (3, 'ada', 2, HASH, 1781000000000);
@@ -30,6 +30,16 @@ private enum StoredExamples {
             row: "x'019eabdf52007c3e9f102a4b6c8d0e20'")
         + "PRAGMA application_id = 1112232790; PRAGMA user_version = 1;"
 
+    static let sqlite2 = sqlite1 + SQLiteExamples.step2 + extras + "PRAGMA user_version = 2;"
+
+    static let postgres2 = postgres1 + PostgresExamples.step2 + extras
+
+    /// Used by the row, and by none.
+    private static let extras = """
+        INSERT INTO extras VALUES (7, 1, '{"driver":"1"}');
+        INSERT INTO extras VALUES (8, 2, '{"driver":"2"}');
+        """
+
     static let postgres1 =
         PostgresExamples.schema1
         + text(
@@ -38,14 +48,17 @@ private enum StoredExamples {
 }
 
 @Suite("databases of earlier versions") struct UpgradeTests {
-    @Test("they are upgraded, and lose nothing", arguments: Workshop.Kind.available)
-    func upgrade(_ kind: Workshop.Kind) async throws {
+    @Test("they are upgraded, and lose nothing", arguments: Workshop.Kind.available, [1, 2])
+    func upgrade(_ kind: Workshop.Kind, from version: Int) async throws {
         let workshop = try Workshop(kind)
         defer { workshop.remove() }
         switch kind {
         case .sqlite:
-            try Connection(path: workshop.database, access: .readWrite).execute(StoredExamples.sqlite1)
-        case .postgres: try PostgresSession.execute(StoredExamples.postgres1, at: workshop.database)
+            try Connection(path: workshop.database, access: .readWrite).execute(
+                version == 1 ? StoredExamples.sqlite1 : StoredExamples.sqlite2)
+        case .postgres:
+            try PostgresSession.execute(
+                version == 1 ? StoredExamples.postgres1 : StoredExamples.postgres2, at: workshop.database)
         }
         let store = try workshop.open()
         let devices = try await store.read { session throws(StoreError) in
@@ -77,6 +90,16 @@ private enum StoredExamples {
             try session.run("SELECT pair, ended FROM tokens")
         }
         #expect(pairs == [[.integer(1), .null]])
+        // Numbers go on behind those that there are.
+        let next = try await store.read { session throws(StoreError) in
+            try session.run("SELECT kind, next FROM numbers ORDER BY kind")
+        }
+        #expect(next == [[.text("claim"), .integer(1)], [.text("user"), .integer(4)]])
+        // Extras stay at least as long as the newest row of their device.
+        let extras = try await store.read { session throws(StoreError) in
+            try session.run("SELECT newest FROM extras WHERE device = 7")
+        }
+        #expect(extras == (version == 1 ? [] : [[.integer(1_781_000_000_000)]]))
         store.close()
         try workshop.open().close()
     }
@@ -91,7 +114,7 @@ private enum StoredExamples {
 }
 
 extension PostgresSession {
-    fileprivate static func execute(_ sql: String, at address: String) throws {
+    static func execute(_ sql: String, at address: String) throws {
         // Of a session only the connection is wanted, and it makes the latest tables: they go first.
         let session = try PostgresSession(address: address, prepare: true)
         try session.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")

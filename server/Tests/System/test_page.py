@@ -1,6 +1,7 @@
 """The page, in Chromium, of a real server: each screen does its job, and links bring a view back."""
 import datetime
 import json
+import os
 import re
 import sqlite3
 import sys
@@ -52,6 +53,22 @@ class ScreenTests(PageTest):
         reader.get_by_role("heading", name="Fleet").wait_for()
         reader.locator("#clock").wait_for(state="hidden")
 
+    # MARK: Database
+
+    def test_a_database_that_is_gone_is_told(self):
+        page = self.page("rita")
+        self.assertTrue(page.locator("#database").is_hidden())
+        away = self.server.database + ".away"
+        os.rename(self.server.database, away)
+        try:
+            page.reload()
+            page.get_by_role("alert").get_by_text("has gone or was replaced").wait_for()
+        finally:
+            os.rename(away, self.server.database)
+        page.reload()
+        page.get_by_text("Live", exact=True).wait_for()
+        page.locator("#database").wait_for(state="hidden")
+
     # MARK: Fleet
 
     def names(self, page) -> list:
@@ -80,6 +97,19 @@ class ScreenTests(PageTest):
         self.assertEqual(self.names(page), ["Bus 200", "Bus 100"])
         other = self.page(screen=page.url.split("/", 3)[3])
         wait_for(lambda: self.names(other) == ["Bus 200", "Bus 100"], "the link shows the same")
+
+    def test_a_vehicle_of_which_no_position_is_kept_says_so(self):
+        """It was heard of; retention has taken its position, or it never had one."""
+        device = self.server.add_device("Archive 1")
+        self.addCleanup(self.server.verb, "device", "revoke", str(device["id"]))
+        fleet.upload(self.server, device["access_token"], [], status=fleet.status())
+        page = self.page(screen="#/fleet")
+        page.get_by_role("row", name=re.compile("Archive 1.*no position kept")).wait_for()
+        self.assertEqual(page.get_by_text("no position kept").count(), 1)
+        page.goto(f"{self.server.url}/#/vehicle/{device['id']}")
+        page.get_by_role("definition").get_by_text("no position kept").wait_for()
+        page.goto(f"{self.server.url}/#/map?vehicle={device['id']}")
+        page.get_by_label("The vehicle that is selected").get_by_text("no position kept").wait_for()
 
     # MARK: Map
 

@@ -19,21 +19,70 @@ struct PostgresGroup {
         let id: UUIDv7
     }
 
+    /// What of a group is to be stored.
+    struct Fresh {
+        /// The places of the batches.
+        var places: [Int] = []
+        /// Of these, those whose id was known with other rows.
+        var withOtherRows: Set<Int> = []
+    }
+
     /// Places in the group of the batches that have rows to be stored, by key; of those that are remembered, each once.
     let candidates: [Int]
+    /// What tells batches of one id apart, by place; of the candidates that are remembered.
+    let digests: [Int: Int64]
     /// All places, by device and id.
     let places: [Int]
     private let group: [Submission]
 
     init(_ group: [Submission]) {
         self.group = group
-        var seen: Set<BatchKey> = []
+        struct Content: Hashable {
+            let key: BatchKey
+            let digest: Int64
+        }
+        var seen: Set<Content> = []
+        var digests: [Int: Int64] = [:]
         let order = group.indices.sorted { BatchKey(group[$0]) < BatchKey(group[$1]) }
         places = order
         candidates = order.filter { place in
-            group[place].keptRows > 0
-                && (!group[place].isRemembered || seen.insert(BatchKey(group[place])).inserted)
+            guard group[place].keptRows > 0 else { return false }
+            guard group[place].isRemembered else { return true }
+            let content = Content(key: BatchKey(group[place]), digest: group[place].rowDigest)
+            guard seen.insert(content).inserted else { return false }
+            digests[place] = content.digest
+            return true
         }
+        self.digests = digests
+    }
+
+    /// Of the candidates that are remembered, the first with each id.
+    var firsts: [Int] {
+        var seen: Set<BatchKey> = []
+        return candidates.filter { digests[$0] != nil && seen.insert(BatchKey(group[$0])).inserted }
+    }
+
+    /// - Parameters:
+    ///   - inserted: ids that had not been seen.
+    ///   - known: digests of the others; none for those of earlier versions.
+    func fresh(inserted: Set<BatchKey>, known: [BatchKey: Int64]) -> Fresh {
+        var known = known
+        var fresh = Fresh()
+        for place in candidates {
+            let key = BatchKey(group[place])
+            guard let digest = digests[place] else {
+                fresh.places.append(place)
+                continue
+            }
+            if inserted.contains(key), known[key] == nil {
+                known[key] = digest
+                fresh.places.append(place)
+            } else if let other = known[key], other != digest {
+                fresh.places.append(place)
+                fresh.withOtherRows.insert(place)
+            }
+        }
+        return fresh
     }
 
     func submission(_ place: Int) -> Submission {
@@ -51,6 +100,12 @@ struct PostgresGroup {
 
         init(_ submission: Submission) {
             self.init(device: submission.device, id: submission.batch.id)
+        }
+
+        /// - Parameter row: begins with device and id.
+        init?(_ row: [Cell]) {
+            guard row.count > 1, let device = row[0].integer, let id = row[1].id else { return nil }
+            self.init(device: device, id: id)
         }
 
         static func < (left: BatchKey, right: BatchKey) -> Bool {
@@ -162,26 +217,31 @@ struct PostgresGroup {
     var received: Timestamp { group.map(\.received).max() ?? Timestamp(milliseconds: 0) }
 
     /// The extras of the new batches, each once, by key.
-    func extras(of places: [Int]) -> [(device: Int64, digest: Int64, text: [UInt8])] {
-        var found: [Int64: [Int64: [UInt8]]] = [:]
+    func extras(
+        of places: [Int]
+    ) -> [(device: Int64, digest: Int64, text: [UInt8], newestDay: Int64)] {
+        var found: [Int64: [Int64: (text: [UInt8], newestDay: Int64)]] = [:]
         for place in places {
             guard let extras = group[place].batch.extras else { continue }
-            found[group[place].device, default: [:]][Digest.short(extras)] = extras
+            let (device, digest) = (group[place].device, Digest.short(extras))
+            let known = found[device]?[digest]?.newestDay ?? 0
+            found[device, default: [:]][digest] = (extras, max(known, group[place].newestDay))
         }
         return found.sorted { $0.key < $1.key }.flatMap { device, texts in
-            texts.sorted { $0.key < $1.key }.map { (device, $0.key, $0.value) }
+            texts.sorted { $0.key < $1.key }.map { (device, $0.key, $0.value.text, $0.value.newestDay) }
         }
     }
 
     /// - Parameters:
-    ///   - new: the batches that had not been seen.
-    ///   - inserted: keys of the rows that were new; nil: all of the new batches were.
-    func receipts(new: Set<Int>, inserted: Set<Key>?, commands: [Int64: [WaitingCommand]]) -> [Receipt] {
-        zip(group, receipts(new: new, inserted: inserted)).map { submission, receipt in
-            var receipt = receipt
-            receipt.commands = commands[submission.device] ?? []
-            return receipt
+    ///   - fresh: the batches that were to be stored.
+    ///   - inserted: keys of the rows that were new; nil: all of these batches were.
+    func receipts(_ fresh: Fresh, inserted: Set<Key>?, commands: [Int64: [WaitingCommand]]) -> [Receipt] {
+        var receipts = receipts(new: Set(fresh.places), inserted: inserted)
+        for place in group.indices {
+            receipts[place].commands = commands[group[place].device] ?? []
+            receipts[place].hasOtherRows = fresh.withOtherRows.contains(place)
         }
+        return receipts
     }
 
     /// What each upload of the group is to its device, in the order of the group.

@@ -1,5 +1,9 @@
 /// The tables in PostgreSQL. Each version is one step, which is never touched once it has shipped.
 ///
+/// Servers of the version before may still run while the first of the next one upgrades the tables. They would store what that
+/// cannot understand, such as tokens without a pair: constraints that their statements break refuse it, as if the database could not
+/// be reached. An upload or an exchange of tokens then gets a 503, and comes again to a server that can do it.
+///
 /// Every key begins with the device, so that tables can be distributed by it. Times are Unix milliseconds, as everywhere.
 enum PostgresSchema {
     static let steps = [
@@ -86,6 +90,31 @@ enum PostgresSchema {
             WHERE r.device = tokens.device AND r.pair = tokens.pair;
         INSERT INTO ended_tokens SELECT device, hash, ended FROM tokens WHERE kind = 2 AND ended IS NOT NULL;
         DELETE FROM tokens WHERE kind = 2 AND ended IS NOT NULL;
+        CREATE TABLE numbers(kind text PRIMARY KEY, next bigint NOT NULL);
+        INSERT INTO numbers SELECT 'claim', greatest(
+            nextval(pg_get_serial_sequence('claims', 'id')), 1 + (SELECT max(id) FROM claims),
+            1 + (SELECT max(claim) FROM devices));
+        INSERT INTO numbers SELECT 'user', greatest(
+            nextval(pg_get_serial_sequence('users', 'id')), 1 + (SELECT max(id) FROM users),
+            1 + (SELECT max(account) FROM passwords), 1 + (SELECT max(account) FROM sessions));
+        ALTER TABLE claims ALTER COLUMN id DROP IDENTITY;
+        ALTER TABLE users ALTER COLUMN id DROP IDENTITY;
+        ALTER TABLE batches ADD COLUMN digest bigint;
+        ALTER TABLE extras ADD COLUMN newest bigint;
+        UPDATE extras SET newest = d.newest FROM (
+            SELECT id, greatest((SELECT max(time) FROM locations l WHERE l.device = devices.id),
+                (SELECT max(time) FROM events e WHERE e.device = devices.id), 0) AS newest FROM devices) AS d
+            WHERE d.id = extras.device;
+        CREATE INDEX extras_newest ON extras(newest);
+        CREATE FUNCTION refuse_older_server() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN
+            RAISE EXCEPTION 'this beekon-server is older than the tables: install the new version'
+                USING ERRCODE = '57P03'; END $$;
+        ALTER TABLE presence ADD COLUMN writer smallint DEFAULT 3;
+        ALTER TABLE presence ALTER COLUMN writer DROP DEFAULT;
+        ALTER TABLE presence ADD CONSTRAINT knows_installations CHECK (writer IS NOT NULL OR refuse_older_server());
+        ALTER TABLE tokens ADD CONSTRAINT knows_pairs CHECK (pair IS NOT NULL OR refuse_older_server());
+        ALTER TABLE batches ADD CONSTRAINT knows_digests
+            CHECK (digest IS NOT NULL OR refuse_older_server()) NOT VALID;
         """,
     ]
 
@@ -99,8 +128,24 @@ enum PostgresSchema {
     /// Of advisory locks, which are numbers that a whole database shares: `BKSV`, and a counter.
     static let lock: Int64 = 0x424B_5356_0000_0001
 
-    /// Servers that start together wait for each other.
+    /// How often an upgrade is tried: it locks tables that servers of the version before use, in another order.
+    private static let mostTries = 20
+
     static func upgrade(_ session: PostgresSession) throws(PostgresSession.Refusal) {
+        var tries = 1
+        while true {
+            do throws(PostgresSession.Refusal) {
+                return try tryUpgrade(session)
+            } catch {
+                // 40P01: each waited for the other, and this one has given way.
+                guard error.sqlState == "40P01", tries < mostTries else { throw error }
+            }
+            tries += 1
+        }
+    }
+
+    /// Servers that start together wait for each other.
+    private static func tryUpgrade(_ session: PostgresSession) throws(PostgresSession.Refusal) {
         try session.atomically { () throws(PostgresSession.Refusal) in
             _ = try session.query("SELECT pg_advisory_xact_lock($1)", [.integer(lock)])
             try session.execute("CREATE TABLE IF NOT EXISTS beekon_schema(version integer NOT NULL)")

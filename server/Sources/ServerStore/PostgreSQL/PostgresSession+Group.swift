@@ -39,22 +39,22 @@ extension PostgresSession {
         guard try partitions.ensure(group.weeks, in: self) else { return nil }
         do throws(Refusal) {
             return try atomically { () throws(Refusal) in
-                let new = try begin(group)
-                try copy(group.locations(of: new), into: "locations")
-                try copy(group.events(of: new), into: "events")
-                try copy(group.vehicleEvents(of: new), into: "vehicle_events")
-                try noteLatest(group.latest(of: new))
-                return try receipts(of: group, new: Set(new), inserted: nil)
+                let fresh = try begin(group)
+                try copy(group.locations(of: fresh.places), into: "locations")
+                try copy(group.events(of: fresh.places), into: "events")
+                try copy(group.vehicleEvents(of: fresh.places), into: "vehicle_events")
+                try noteLatest(group.latest(of: fresh.places))
+                return try receipts(of: group, fresh, inserted: nil)
             }
         } catch {
             // 23505: a row is there already. That is rare, and COPY cannot pass over it.
             guard error.sqlState == "23505" else { throw error }
         }
         return try atomically { () throws(Refusal) in
-            let new = try begin(group)
-            try copy(group.locations(of: new), into: "staged_locations")
-            try copy(group.events(of: new), into: "staged_events")
-            try copy(group.vehicleEvents(of: new), into: "staged_vehicle_events")
+            let fresh = try begin(group)
+            try copy(group.locations(of: fresh.places), into: "staged_locations")
+            try copy(group.events(of: fresh.places), into: "staged_events")
+            try copy(group.vehicleEvents(of: fresh.places), into: "staged_vehicle_events")
             var inserted: Set<PostgresGroup.Key> = []
             for table in ["locations", "events", "vehicle_events"] {
                 let rows = try query(
@@ -69,30 +69,35 @@ extension PostgresSession {
                     inserted.insert(PostgresGroup.Key(device: device, time: time, id: id))
                 }
             }
-            try noteLatest(group.latest(of: new))
-            return try receipts(of: group, new: Set(new), inserted: inserted)
+            try noteLatest(group.latest(of: fresh.places))
+            return try receipts(of: group, fresh, inserted: inserted)
         }
     }
 
     /// What comes before the rows.
     ///
-    /// - Returns: the places of the batches that have not been seen.
-    private func begin(_ group: PostgresGroup) throws(Refusal) -> [Int] {
+    /// - Returns: the batches that are to be stored.
+    private func begin(_ group: PostgresGroup) throws(Refusal) -> PostgresGroup.Fresh {
         try noteTokens(group.newTokens)
-        let new = try insertBatches(group)
+        let fresh = try insertBatches(group)
         try notePresence(group.presences)
         try noteResults(group)
-        let extras = group.extras(of: new)
+        let extras = group.extras(of: fresh.places)
         if !extras.isEmpty {
             _ = try query(
-                "INSERT INTO extras SELECT * FROM unnest($1, $2, $3) ON CONFLICT DO NOTHING",
+                """
+                INSERT INTO extras(device, digest, text, newest) SELECT * FROM unnest($1, $2, $3, $4)
+                ON CONFLICT (device, digest) DO UPDATE SET newest = excluded.newest
+                WHERE excluded.newest > extras.newest
+                """,
                 with: [
                     .array(.int8, extras.map { .integer($0.device) }),
                     .array(.int8, extras.map { .integer($0.digest) }),
                     .array(.text, extras.map { .text(String(decoding: $0.text, as: UTF8.self)) }),
+                    .array(.int8, extras.map { .integer($0.newestDay) }),
                 ])
         }
-        return new
+        return fresh
     }
 
     /// - Parameter tokens: by device, so that two servers never wait for each other.
@@ -105,27 +110,45 @@ extension PostgresSession {
         }
     }
 
-    private func insertBatches(_ group: PostgresGroup) throws(Refusal) -> [Int] {
-        let candidates = group.candidates.map { ($0, group.submission($0)) }
-        let batches = candidates.filter(\.1.isRemembered)
-        guard !batches.isEmpty else { return candidates.map(\.0) }
+    private func insertBatches(_ group: PostgresGroup) throws(Refusal) -> PostgresGroup.Fresh {
+        let firsts = group.firsts
+        guard !firsts.isEmpty else { return group.fresh(inserted: [], known: [:]) }
+        let batches = firsts.map { group.submission($0) }
         let rows = try query(
             """
-            INSERT INTO batches SELECT * FROM unnest($1, $2, $3) ON CONFLICT DO NOTHING RETURNING device, id
+            INSERT INTO batches(device, id, received, digest) SELECT * FROM unnest($1, $2, $3, $4)
+            ON CONFLICT DO NOTHING RETURNING device, id
             """,
             with: [
-                .array(.int8, batches.map { .integer($0.1.device) }),
-                .array(.uuid, batches.map { .id($0.1.batch.id) }),
-                .array(.int8, batches.map { .integer($0.1.received.milliseconds) }),
+                .array(.int8, batches.map { .integer($0.device) }),
+                .array(.uuid, batches.map { .id($0.batch.id) }),
+                .array(.int8, batches.map { .integer($0.received.milliseconds) }),
+                .array(.int8, firsts.map { .optional(group.digests[$0]) }),
             ])
-        let inserted = Set(
-            rows.compactMap { row -> PostgresGroup.BatchKey? in
-                guard let device = row[0].integer, let id = row[1].id else { return nil }
-                return PostgresGroup.BatchKey(device: device, id: id)
-            })
-        return candidates.filter {
-            !$0.1.isRemembered || inserted.contains(PostgresGroup.BatchKey($0.1))
-        }.map(\.0)
+        let inserted = Set(rows.compactMap { PostgresGroup.BatchKey($0) })
+        let others = batches.filter { !inserted.contains(PostgresGroup.BatchKey($0)) }
+        return group.fresh(inserted: inserted, known: others.isEmpty ? [:] : try digests(of: others))
+    }
+
+    /// Of batches that have been seen; none for those of earlier versions.
+    private func digests(
+        of batches: [Submission]
+    ) throws(Refusal) -> [PostgresGroup.BatchKey: Int64] {
+        let rows = try query(
+            """
+            SELECT b.device, b.id, b.digest FROM unnest($1, $2) AS k(device, id)
+                JOIN batches b ON b.device = k.device AND b.id = k.id WHERE b.digest IS NOT NULL
+            """,
+            with: [
+                .array(.int8, batches.map { .integer($0.device) }),
+                .array(.uuid, batches.map { .id($0.batch.id) }),
+            ])
+        var digests: [PostgresGroup.BatchKey: Int64] = [:]
+        for row in rows {
+            guard let key = PostgresGroup.BatchKey(row), let digest = row[2].integer else { continue }
+            digests[key] = digest
+        }
+        return digests
     }
 
     /// - Parameter submissions: by device, each device once.
@@ -136,8 +159,8 @@ extension PostgresSession {
         }
         _ = try query(
             """
-            INSERT INTO presence(device, seen, install_id, platform, version, model, status, status_time)
-            SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8)
+            INSERT INTO presence(device, seen, install_id, platform, version, model, status, status_time, writer)
+            SELECT *, 3 FROM unnest($1, $2, $3, $4, $5, $6, $7, $8)
             ON CONFLICT (device) DO UPDATE SET
                 seen = greatest(presence.seen, excluded.seen), install_id = excluded.install_id,
                 platform = excluded.platform, version = excluded.version, model = excluded.model,
@@ -175,14 +198,14 @@ extension PostgresSession {
     }
 
     private func receipts(
-        of group: PostgresGroup, new: Set<Int>, inserted: Set<PostgresGroup.Key>?
+        of group: PostgresGroup, _ fresh: PostgresGroup.Fresh, inserted: Set<PostgresGroup.Key>?
     ) throws(Refusal) -> [Receipt] {
         let judgements = try judgeInstallations(of: group)
         let commands = try waitingCommands(
             for: Set(
                 group.places.filter { judgements[$0].standing != .other }.map { group.submission($0).device }),
             at: group.received)
-        var receipts = group.receipts(new: new, inserted: inserted, commands: commands)
+        var receipts = group.receipts(fresh, inserted: inserted, commands: commands)
         // By device, as presence has been locked.
         for place in group.places {
             receipts[place].otherInstallation = judgements[place].change?.told

@@ -91,19 +91,39 @@ enum SQLiteSchema {
             WHERE r.device = tokens.device AND r.pair = tokens.pair;
         INSERT INTO ended_tokens SELECT device, hash, ended FROM tokens WHERE kind = 2 AND ended IS NOT NULL;
         DELETE FROM tokens WHERE kind = 2 AND ended IS NOT NULL;
+        CREATE TABLE numbers(kind TEXT PRIMARY KEY, next INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+        INSERT INTO numbers SELECT 'claim', 1 + max(
+            coalesce((SELECT max(id) FROM claims), 0), coalesce((SELECT max(claim) FROM devices), 0));
+        INSERT INTO numbers SELECT 'user', 1 + max(
+            coalesce((SELECT max(id) FROM users), 0), coalesce((SELECT max(account) FROM passwords), 0),
+            coalesce((SELECT max(account) FROM sessions), 0));
+        ALTER TABLE batches ADD COLUMN digest INTEGER;
+        ALTER TABLE extras ADD COLUMN newest INTEGER;
+        UPDATE extras SET newest = max(
+            coalesce((SELECT max(time) FROM locations l WHERE l.device = extras.device), 0),
+            coalesce((SELECT max(time) FROM events e WHERE e.device = extras.device), 0));
+        CREATE INDEX extras_newest ON extras(newest);
         """,
     ]
 
-    static func upgrade(_ connection: Connection) throws(SQLiteError) {
+    /// - Throws: when it is none of ours, or one of a later version.
+    /// - Returns: the version of its tables.
+    @discardableResult
+    static func identify(_ connection: Connection, mayBeEmpty: Bool = false) throws(SQLiteError) -> Int {
         let identity = Int(try connection.value("PRAGMA application_id") ?? "") ?? 0
         let version = Int(try connection.value("PRAGMA user_version") ?? "") ?? 0
         let tables = try connection.value("SELECT count(*) FROM sqlite_schema") ?? ""
-        guard identity == applicationID || (identity == 0 && tables == "0") else {
+        guard identity == applicationID || (mayBeEmpty && identity == 0 && tables == "0") else {
             throw refusal("the file is a database of something else")
         }
         guard version <= steps.count else {
             throw refusal("the file was made by a newer beekon-server (schema \(version))")
         }
+        return version
+    }
+
+    static func upgrade(_ connection: Connection) throws(SQLiteError) {
+        let version = try identify(connection, mayBeEmpty: true)
         guard version < steps.count else { return }
         try connection.transaction { () throws(SQLiteError) in
             for step in steps[version...] { try connection.execute(step) }

@@ -4,8 +4,9 @@ internal import SQLite
 
 extension SQLiteSession {
     func store(_ group: [Submission]) throws(StoreError) -> [Receipt] {
+        let receipts: [Receipt]
         do throws(SQLiteError) {
-            return try connection.transaction { () throws(SQLiteError) in
+            receipts = try connection.transaction { () throws(SQLiteError) in
                 var receipts: [Receipt] = []
                 for submission in group { receipts.append(try insert(submission)) }
                 return receipts
@@ -13,6 +14,8 @@ extension SQLiteSession {
         } catch {
             throw failure(error)
         }
+        try confirm()
+        return receipts
     }
 
     private func insert(_ submission: Submission) throws(SQLiteError) -> Receipt {
@@ -58,7 +61,8 @@ extension SQLiteSession {
         let kept = submission.keptRows
         let expired = submission.rows - kept
         guard kept > 0 else { return Receipt(expired: expired) }
-        guard try isNew(submission) else { return Receipt(duplicates: kept, expired: expired) }
+        let novelty = try novelty(of: submission)
+        guard novelty != .none else { return Receipt(duplicates: kept, expired: expired) }
         let extras = try insertExtras(of: submission)
         var stored = try insertLocations(of: submission, extras: extras)
         for row in batch.events where submission.isKept(row.time) {
@@ -80,17 +84,34 @@ extension SQLiteSession {
                 ])
         }
         if let newest = submission.newest { try noteLatest(newest, of: submission.device) }
-        return Receipt(stored: stored, duplicates: kept - stored, expired: expired)
+        var receipt = Receipt(stored: stored, duplicates: kept - stored, expired: expired)
+        receipt.hasOtherRows = novelty == .rows
+        return receipt
     }
 
-    private func isNew(_ submission: Submission) throws(SQLiteError) -> Bool {
-        guard submission.isRemembered else { return true }
-        return try change(
-            "INSERT INTO batches VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+    /// What of a batch has not been seen.
+    private enum Novelty {
+        case none, rows, id
+    }
+
+    private func novelty(of submission: Submission) throws(SQLiteError) -> Novelty {
+        guard submission.isRemembered else { return .id }
+        let digest = submission.rowDigest
+        let inserted = try change(
+            """
+            INSERT INTO batches(device, id, received, digest) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING
+            """,
             [
                 .integer(submission.device), .blob(submission.batch.id.bytes),
-                .integer(submission.received.milliseconds),
-            ]) == 1
+                .integer(submission.received.milliseconds), .integer(digest),
+            ])
+        if inserted == 1 { return .id }
+        let known = try rows(
+            "SELECT digest FROM batches WHERE device = $1 AND id = $2",
+            [.integer(submission.device), .id(submission.batch.id)]
+        ).first?.first?.integer
+        // Earlier versions kept none.
+        return known.map { $0 == digest } ?? true ? .none : .rows
     }
 
     /// - Returns: how many were new.
@@ -128,8 +149,14 @@ extension SQLiteSession {
         guard let extras = submission.batch.extras else { return nil }
         let digest = Digest.short(extras)
         _ = try change(
-            "INSERT INTO extras VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
-            [.integer(submission.device), .integer(digest), .text(String(decoding: extras, as: UTF8.self))])
+            """
+            INSERT INTO extras(device, digest, text, newest) VALUES (?1, ?2, ?3, ?4)
+            ON CONFLICT (device, digest) DO UPDATE SET newest = excluded.newest WHERE excluded.newest > newest
+            """,
+            [
+                .integer(submission.device), .integer(digest), .text(String(decoding: extras, as: UTF8.self)),
+                .integer(submission.newestDay),
+            ])
         return digest
     }
 

@@ -4,6 +4,8 @@ internal import SQLite
 /// A connection to an SQLite file.
 final class SQLiteSession: Session {
     let connection: Connection
+    /// nil while it is being prepared.
+    private let file: DatabaseFile?
     private(set) var isUsable = true
     private var prepared: [String: Prepared] = [:]
     /// Statements of `prepared`; they are few and ours, so this is never reached but by a mistake.
@@ -16,7 +18,8 @@ final class SQLiteSession: Session {
     }
 
     /// - Parameter isReader: it cannot write.
-    init(path: String, isReader: Bool) throws(StoreError) {
+    init(path: String, isReader: Bool, file: DatabaseFile? = nil) throws(StoreError) {
+        self.file = file
         do throws(SQLiteError) {
             if !isReader { try Self.distrust(path) }
             connection = try Connection(path: path, access: isReader ? .readOnly : .readWrite)
@@ -97,7 +100,17 @@ final class SQLiteSession: Session {
     func failure(_ error: SQLiteError) -> StoreError {
         let own = Self.error(error)
         if own.kind == .unavailable { isUsable = false }
+        // SQLITE_CORRUPT and SQLITE_NOTADB.
+        if [11, 26].contains(error.code.primary.rawValue) { file?.note(damage: error.message) }
         return own
+    }
+
+    /// What is known to be damaged.
+    var damage: String? { file?.damage }
+
+    func confirm() throws(StoreError) {
+        try file?.confirm()
+        if let file, connection.hasMoved { throw file.gone(file.path) }
     }
 
     private static func error(_ error: SQLiteError) -> StoreError {

@@ -3,7 +3,8 @@ import { isAdmin, Problem, resume, signOut, user, whenEnded } from "./api.js";
 import { announce, h, icon, setText } from "./dom.js";
 import * as fleet from "./fleet.js";
 import { copied } from "./dialog.js";
-import { watch } from "./clock.js";
+import { watch as watchClock } from "./clock.js";
+import { watch as watchDatabase } from "./database.js";
 import { here } from "./router.js";
 import { themeButton } from "./theme.js";
 import { screen as signIn } from "./screens/sign-in.js";
@@ -109,7 +110,8 @@ async function leave() {
 function started() {
     fillBar();
     fleet.open();
-    watch();
+    watchClock();
+    watchDatabase();
     show();
 }
 
@@ -117,7 +119,8 @@ whenEnded(() => {
     fleet.close();
     fleet.vehicles.clear();
     bar.hidden = true;
-    watch();
+    watchClock();
+    watchDatabase();
     show();
 });
 

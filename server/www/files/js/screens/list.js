@@ -138,5 +138,5 @@ function fillRow(row, vehicle) {
     const meters = vehicle.status?.odometer_meters;
     setText(odometer, meters === undefined ? "" : `${count(meters / 1000)} km`);
     setText(version, vehicle.version ?? "");
-    setText(reasons, why.join("; "));
+    setText(reasons, vehicle.seen && !vehicle.latest ? [...why, "no position kept"].join("; ") : why.join("; "));
 }

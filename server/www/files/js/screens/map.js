@@ -66,7 +66,7 @@ export function screen(main, parts, values) {
             why.length ? h("p", { class: `notice ${level}` }, why.join("; ")) : null,
             h("dl", { class: "facts" }, fact("Heard", vehicle.seen && ago((fleet.now() - vehicle.seen) / 1000)),
                 fact("Speed", latest?.speed != null && `${speed(latest.speed)}${latest.bearing != null ? `, ${heading(latest.bearing)}` : ""}`),
-                fact("Place", latest && place(latest.latitude, latest.longitude)),
+                fact("Place", latest ? place(latest.latitude, latest.longitude) : vehicle.seen && "no position kept"),
                 fact("Pending", status && String(status.pending ?? 0)),
                 fact("Ignition", status?.ignition === undefined ? "" : status.ignition ? "on" : "off")));
         if (Number(plate.dataset.vehicle) === vehicle.id) {

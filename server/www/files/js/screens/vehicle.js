@@ -188,7 +188,8 @@ export function screen(main, parts, values) {
         setText(why, reasons.join("; "));
         const rows = [
             ["Heard", vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : "never"],
-            ["Place", latest && `${place(latest.latitude, latest.longitude)}, ${ago((fleet.now() - latest.time) / 1000)}`],
+            ["Place", latest ? `${place(latest.latitude, latest.longitude)}, ${ago((fleet.now() - latest.time) / 1000)}`
+                : vehicle.seen && "no position kept"],
             ["Speed", latest?.speed != null && speed(latest.speed)], ["Tracking", status?.state], ["Receiver", status?.receiver?.replaceAll("_", " ")],
             ["Pending", status && count(status.pending ?? 0)], ["Ignition", status?.ignition === undefined ? "" : status.ignition ? "on" : "off"],
             ["Odometer", status?.odometer_meters === undefined ? "" : `${count(status.odometer_meters / 1000)} km`],

@@ -1,0 +1,40 @@
+"""The same tests on both databases: a class of tests, and one that mixes it with each of these."""
+from __future__ import annotations
+
+import os
+import sqlite3
+import tempfile
+import unittest
+
+from server_support.postgres import BIN, Postgres
+from server_support.server import Server
+from server_support.server_test import ServerTest
+
+
+class OnSQLite(ServerTest):
+    def make(self, *options: str) -> Server:
+        """A server, not started yet."""
+        return self.server(*options)
+
+    def rows(self, statement: str) -> list:
+        path = os.path.join(self.folder, "server.db")
+        with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30) as database:
+            return [[None if value is None else str(value) for value in row] for row in database.execute(statement)]
+
+
+@unittest.skipUnless(BIN, "no PostgreSQL: 'make deps' installs it")
+class OnPostgres(ServerTest):
+    def setUp(self):
+        super().setUp()
+        self.postgres = Postgres()
+        self.addCleanup(self.postgres.remove)
+        self.postgres.start()
+
+    def make(self, *options: str) -> Server:
+        """One more server of the same database, not started yet."""
+        server = Server(tempfile.mkdtemp(dir=self.folder), self.postgres.address(), options)
+        self.addCleanup(server.kill)
+        return server
+
+    def rows(self, statement: str) -> list:
+        return [[value or None for value in row] for row in self.postgres.query(statement)]

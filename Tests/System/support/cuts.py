@@ -47,7 +47,7 @@ def trace(daemon, name: str, act: Callable[[], bool], at: tuple | None = None, o
     log = os.path.join(daemon.directory, "cuts")
     options = (["-e", "trace=" + only] if only else []) + (["-e", killing(*at)] if at else [])
     tracer = Child([installed(STRACE), "-qq", "-y", "-s", "80", "-o", log, *options, "-p", thread(daemon, name)],
-                   os.path.join(daemon.directory, "strace.log"))
+                   os.path.join(daemon.directory, "strace.log"), virtual=False)
     try:
         wait_for(lambda: is_traced(daemon, name, tracer.process), lambda: "strace is attached; it said: " + tracer.text())
         if act():

@@ -124,7 +124,7 @@ class Fault:
             command += ["-P", os.path.join(daemon.state, file)]
         self._pid = daemon.pid
         # It detaches when terminated.
-        self._strace = Child(command, os.path.join(daemon.directory, "strace.log"))
+        self._strace = Child(command, os.path.join(daemon.directory, "strace.log"), virtual=False)
 
     def __enter__(self) -> Fault:
         wait_for(self._is_attached, lambda: "strace has attached; it said: " + self._strace.text())

@@ -15,6 +15,8 @@ from support.listener import Listener
 from support.ports import free_port, reachable
 from support.programs import BIN, GPSD, installed, program
 from support.raw_server import RawServer
+from support.virtual_time import VirtualTime, virtual_time
+from support.virtual_waits import install
 from support.waiting import wait_for
 
 
@@ -22,7 +24,20 @@ from support.waiting import wait_for
 class SystemTest(unittest.TestCase):
     """A test with its own directory; whatever it starts ends with the test."""
 
+    # Why these tests go by the clock of this machine.
+    real_time: str | None = None
+    _time: VirtualTime | None = None
+
     def setUp(self):
+        if self.real_time is None:
+            if SystemTest._time is None:
+                folder = tempfile.mkdtemp(prefix="beekond-time-", dir="/tmp")
+                unittest.addModuleCleanup(shutil.rmtree, folder, ignore_errors=True)
+                install()
+                SystemTest._time = VirtualTime(folder)
+            time_now = virtual_time(SystemTest._time)
+            time_now.__enter__()
+            self.addCleanup(time_now.__exit__, None, None, None)
         # Short, because the path of a socket may have 107 bytes at most.
         self.directory = tempfile.mkdtemp(prefix="beekond-", dir="/tmp")
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)

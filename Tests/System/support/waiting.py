@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from support.virtual_time import current, is_main
+
 # How long to wait for something that must happen. Only a failing test waits this long.
 PATIENCE = 60.0
 # How long to watch for something that must not happen. Every passing test waits this long.
@@ -15,6 +17,16 @@ Found = TypeVar("Found")
 
 def wait_for(condition: Callable[[], Found | None], what: str | Callable[[], str], seconds: float = PATIENCE) -> Found:
     """Returns the first true value of the condition."""
+    found: list = []
+    time_now = current()
+    if time_now and is_main():
+        def holds():
+            found[:] = [condition()]
+            return found[0]
+
+        if not time_now.until(holds, seconds):
+            raise AssertionError(f"not within {seconds:g} s: {what() if callable(what) else what}")
+        return found[0]
     deadline = time.monotonic() + seconds
     while True:
         found = condition()
@@ -27,6 +39,11 @@ def wait_for(condition: Callable[[], Found | None], what: str | Callable[[], str
 
 def never(condition: Callable[[], object], what: str, seconds: float = QUIET) -> None:
     """Fails as soon as the condition is true."""
+    time_now = current()
+    if time_now and is_main():
+        if time_now.until(condition, seconds):
+            raise AssertionError(f"this must not happen: {what}")
+        return
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if condition():

@@ -6,12 +6,14 @@ A thread rests where it waits: for a descriptor, for time, for another thread. v
 thread of the test is the one that moves time: what it waits for comes about, or time goes on until it does."""
 from __future__ import annotations
 
+import _socket
 import contextlib
 import ctypes
 import mmap
 import os
 import select
 import shutil
+import socket
 import subprocess
 import threading
 import time
@@ -21,7 +23,7 @@ from support.programs import installed
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "virtual_time.c")
 COMPILER = shutil.which("cc") or shutil.which("clang") or shutil.which("gcc")
-SLOTS, MACHINES = 256, 8
+SLOTS, MACHINES = 256, 64
 # Words of the page: its head, the machines, the slots.
 HEAD_WORDS, MACHINE_WORDS, SLOT_WORDS = 16, 4, 8
 # What a slot says of its thread.
@@ -81,11 +83,39 @@ class Machine:
         self._words[1] += int(seconds * 1e9)
 
 
+class Loopback:
+    """What has been sent over loopback may still be on its way: where this machine is busy, a processor hands on later what its
+    queue holds. What is sent last from a processor arrives last."""
+
+    def __init__(self):
+        self._raw = _socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._raw.settimeout(HANGS)
+        self._address: tuple | None = None
+
+    def flush(self):
+        """Returns when all has arrived."""
+        processors = os.sched_getaffinity(0)
+        try:
+            if not self._address:
+                self._raw.bind(("127.0.0.1", 0))
+                self._address = self._raw.getsockname()
+            for processor in processors:
+                os.sched_setaffinity(0, {processor})
+                self._raw.sendto(b"", self._address)
+                self._raw.recv(1)
+        except OSError:
+            # A network of its own, without loopback as yet: nothing is on its way.
+            pass
+        finally:
+            os.sched_setaffinity(0, processors)
+
+
 class VirtualTime:
     """The clocks, in nanoseconds, and the slots of all threads."""
 
     def __init__(self, folder: str, seed: int = 1):
         self._folder = folder
+        self._loopback = Loopback()
         self._shim = os.path.join(folder, "virtual_time.so")
         subprocess.run([installed(COMPILER), "-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-o", self._shim, SOURCE],
                        check=True)
@@ -198,18 +228,20 @@ class VirtualTime:
 
     # Rest.
 
-    def settle(self):
-        """Until everything rests: each thread has looked, and waits; and looked again, and none had been at work."""
-        while True:
-            self._look()
+    def settle(self, unless: Callable[[], object] = lambda: False):
+        """Until everything rests: each thread has looked, and waits; and looked again, and none had been at work. Or until what
+        the main thread waits for is there: who writes to it may be held up until it reads."""
+        while not unless():
+            if not self._look(unless):
+                return
             returns = self._returns()
             if any(self._halves[self._half(slot)] != WAITING for slot in self._used()) or self._returns() != returns:
                 continue
-            self._look()
-            if self._returns() == returns:
+            self._loopback.flush()
+            if not self._look(unless) or self._returns() == returns:
                 return
 
-    def _look(self):
+    def _look(self, unless: Callable[[], object]) -> bool:
         """Each thread looks at its descriptors after this has begun, and waits."""
         self._words[3] += 1
         generation = self._words[3]
@@ -217,13 +249,23 @@ class VirtualTime:
         for slot in busy:
             self._ring(slot)
         began = real_monotonic()
+        # Of programs that have been stopped (SIGSTOP).
+        stopped: set = set()
         while True:
-            busy = [slot for slot in self._used() if not self._rests(slot, generation)]
+            busy = [slot for slot in self._used() if slot not in stopped and not self._rests(slot, generation)]
             if not busy:
-                return
+                return True
+            if unless():
+                return False
             if not select_of_kernel([self._resting], [], [], 0.005)[0]:
                 for slot in busy:
-                    self._bury(slot)
+                    process = self._halves[self._half(slot) + 1]
+                    if process in (0, os.getpid()):
+                        continue
+                    if has_ended(process):
+                        self.free(slot)
+                    elif state_of(process) == "T":
+                        stopped.add(slot)
                 if real_monotonic() - began > HANGS:
                     raise Hanging("".join(self._told(slot) for slot in busy))
             with contextlib.suppress(BlockingIOError):
@@ -238,12 +280,6 @@ class VirtualTime:
         with contextlib.suppress(BlockingIOError):
             os.write(self._bells[slot], b"1")
 
-    def _bury(self, slot: int):
-        """Frees the slot of a process that has ended."""
-        process = self._halves[self._half(slot) + 1]
-        if process not in (0, os.getpid()) and has_ended(process):
-            self.free(slot)
-
     def _told(self, slot: int) -> str:
         process = self._halves[self._half(slot) + 1]
         return f"a thread of process {process} has not rested for {HANGS:g} s\n{stacks(process)}"
@@ -251,7 +287,9 @@ class VirtualTime:
     # Time.
 
     def next_deadline(self) -> int:
-        return min((self._words[self._word(slot) + 1] for slot in self._used()), default=NEVER)
+        """The nearest; what is past is of a program that has been stopped."""
+        deadlines = (self._words[self._word(slot) + 1] for slot in self._used())
+        return min((deadline for deadline in deadlines if deadline > self._words[0]), default=NEVER)
 
     def step_to(self, monotonic: int):
         """Moves the clocks; everything must rest."""
@@ -260,16 +298,17 @@ class VirtualTime:
             for clock in range(3):
                 self._words[clock] += step
 
-    def until(self, holds: Callable[[], object], seconds: float | None) -> bool:
+    def until(self, holds: Callable[[], object], seconds: float | None, at_once: bool = False) -> bool:
         """Whether it holds before so much time has passed. Time goes on only while it does not; without a limit, until
-        nobody waits for time any more."""
+        nobody waits for time any more. `at_once`: also while others are at work."""
         limit = NEVER if seconds is None else self._words[0] + int(seconds * 1e9)
+        unless = holds if at_once else lambda: False
         while True:
-            self.settle()
+            self.settle(unless)
             if holds():
                 return True
             # The question may have set something going.
-            self.settle()
+            self.settle(unless)
             due = self.next_deadline()
             if due > limit or due == NEVER:
                 if limit == NEVER:
@@ -288,14 +327,22 @@ class VirtualTime:
 select_of_kernel = select.select
 
 
-def has_ended(process: int) -> bool:
-    """Whether it can be waited for, or has been: the first thread may have ended before the others."""
+def state_of(process: int) -> str:
+    """One letter, as ps has it; X when it is gone."""
     try:
         with open(f"/proc/{process}/stat", encoding="ascii", errors="replace") as file:
-            state = file.read().rsplit(")", 1)[1].split()[0]
-        return state in "ZX" and len(os.listdir(f"/proc/{process}/task")) == 1
+            return file.read().rsplit(")", 1)[1].split()[0]
     except OSError:
-        return True
+        return "X"
+
+
+def has_ended(process: int) -> bool:
+    """Whether it can be waited for, or has been: the first thread may have ended before the others."""
+    if state_of(process) not in "ZX":
+        return False
+    with contextlib.suppress(OSError):
+        return len(os.listdir(f"/proc/{process}/task")) == 1
+    return True
 
 
 def stacks(process: int) -> str:

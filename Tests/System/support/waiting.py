@@ -5,7 +5,8 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from support.virtual_time import current, is_main
+from support.virtual_time import is_main
+from support.virtual_waits import virtual
 
 # How long to wait for something that must happen. Only a failing test waits this long.
 PATIENCE = 60.0
@@ -18,7 +19,7 @@ Found = TypeVar("Found")
 def wait_for(condition: Callable[[], Found | None], what: str | Callable[[], str], seconds: float = PATIENCE) -> Found:
     """Returns the first true value of the condition."""
     found: list = []
-    time_now = current()
+    time_now = virtual()
     if time_now and is_main():
         def holds():
             found[:] = [condition()]
@@ -39,7 +40,7 @@ def wait_for(condition: Callable[[], Found | None], what: str | Callable[[], str
 
 def never(condition: Callable[[], object], what: str, seconds: float = QUIET) -> None:
     """Fails as soon as the condition is true."""
-    time_now = current()
+    time_now = virtual()
     if time_now and is_main():
         if time_now.until(condition, seconds):
             raise AssertionError(f"this must not happen: {what}")
@@ -49,3 +50,12 @@ def never(condition: Callable[[], object], what: str, seconds: float = QUIET) ->
         if condition():
             raise AssertionError(f"this must not happen: {what}")
         time.sleep(0.02)
+
+
+def let_pass(seconds: float) -> None:
+    """So much time passes; in real time as much as it takes to tell two moments apart."""
+    time_now = virtual()
+    if time_now and is_main():
+        time_now.advance(seconds)
+    else:
+        time.sleep(min(seconds, 0.01))

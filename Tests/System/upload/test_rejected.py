@@ -224,7 +224,7 @@ class RejectedTests(SystemTest):
         target = self.path("rejected.csv")
         self.assertEqual(self.beekonctl(daemon, "rejected", "export", "--format", "csv", "-o", target).returncode, 0)
         with open(target, encoding="utf-8") as lines:
-            self.assertEqual([len(line.split(",")) for line in lines], [18, 18, 18])
+            self.assertEqual([len(line.split(",")) for line in lines], [19, 19, 19])
         self.assertEqual(os.stat(target).st_mode & 0o777, 0o600)
         self.assertIn("rejected list", self.beekonctl(daemon, "status").stdout)
         self.assertIn("2 back in the queue", self.beekonctl(daemon, "rejected", "retry").stdout)

@@ -1,13 +1,11 @@
 """Control over the daemon's clocks: a system clock in 1970, a machine that was suspended."""
 from __future__ import annotations
 
-import mmap
 import os
 import shutil
 import struct
 import subprocess
 import tempfile
-import time
 
 from support.daemon import Beekond
 from support.programs import installed

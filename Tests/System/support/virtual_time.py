@@ -237,7 +237,6 @@ class VirtualTime:
             returns = self._returns()
             if any(self._halves[self._half(slot)] != WAITING for slot in self._used()) or self._returns() != returns:
                 continue
-            self._loopback.flush()
             if not self._look(unless) or self._returns() == returns:
                 return
 
@@ -304,10 +303,12 @@ class VirtualTime:
         limit = NEVER if seconds is None else self._words[0] + int(seconds * 1e9)
         unless = holds if at_once else lambda: False
         while True:
+            self._loopback.flush()
             self.settle(unless)
             if holds():
                 return True
             # The question may have set something going.
+            self._loopback.flush()
             self.settle(unless)
             due = self.next_deadline()
             if due > limit or due == NEVER:

@@ -15,6 +15,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
+from typing import Any, cast
 
 from support.programs import BIN
 from support.virtual_time import VirtualTime, current, is_main
@@ -61,14 +62,19 @@ def wait_ready(time_now: VirtualTime, entries: list, seconds: float | None) -> l
 
 # Sockets.
 
-def before(method: Callable, events: int) -> Callable:
-    """The method, called once the socket is ready for it."""
+def await_ready(sock: socket.socket, events: int):
+    """Until it is ready, or its timeout is over."""
+    time_now = virtual()
+    if time_now and sock.fileno() >= 0 and sock.gettimeout() != 0 \
+            and not wait_ready(time_now, [(sock.fileno(), events)], sock.gettimeout()):
+        raise TimeoutError("timed out")
+
+
+def before(receive: Callable) -> Callable:
+    """A method that reads, called once there is something to read."""
     def waiting(self, *arguments, **options):
-        time_now = virtual()
-        if time_now and self.fileno() >= 0 and self.gettimeout() != 0:
-            if not wait_ready(time_now, [(self.fileno(), events)], self.gettimeout()):
-                raise TimeoutError("timed out")
-        return method(self, *arguments, **options)
+        await_ready(self, POLLIN)
+        return receive(self, *arguments, **options)
 
     return waiting
 
@@ -100,13 +106,11 @@ def connect(original: Callable) -> Callable:
 
 def sendall(original: Callable) -> Callable:
     def sending(self, data, flags=0):
-        time_now = virtual()
-        if not time_now or self.gettimeout() == 0:
+        if not virtual() or self.gettimeout() == 0:
             return original(self, data, flags)
         left = memoryview(data).cast("B")
         while left:
-            if not wait_ready(time_now, [(self.fileno(), POLLOUT)], self.gettimeout()):
-                raise TimeoutError("timed out")
+            await_ready(self, POLLOUT)
             left = left[self.send(left, flags | socket.MSG_DONTWAIT):]
         return None
 
@@ -115,10 +119,8 @@ def sendall(original: Callable) -> Callable:
 
 def tls_read(original: Callable) -> Callable:
     def reading(self, *arguments):
-        time_now = virtual()
-        if time_now and self.gettimeout() != 0 and self._sslobj is not None and not self.pending():
-            if not wait_ready(time_now, [(self.fileno(), POLLIN)], self.gettimeout()):
-                raise TimeoutError("The read operation timed out")
+        if virtual() and self._sslobj is not None and not self.pending():
+            await_ready(self, POLLIN)
             if self._sslobj is None:
                 raise OSError(errno.EBADF, "closed meanwhile")
         return original(self, *arguments)
@@ -168,19 +170,26 @@ def sleep(original: Callable) -> Callable:
     return sleeping
 
 
-def clock(original: Callable, read: Callable[[VirtualTime], float]) -> Callable:
-    def reading():
-        time_now = virtual()
-        return read(time_now) if time_now else original()
+def clock(name: str, in_seconds: bool) -> Callable:
+    """One of the clocks, in seconds or in nanoseconds."""
+    def wrap(original: Callable) -> Callable:
+        def reading():
+            time_now = virtual()
+            if not time_now:
+                return original()
+            return getattr(time_now, name) / 1e9 if in_seconds else getattr(time_now, name)
 
-    return reading
+        return reading
+
+    return wrap
 
 
-def clock_of_kernel(original: Callable, unit: float) -> Callable:
+def clock_of_kernel(original: Callable) -> Callable:
+    names = {time.CLOCK_MONOTONIC: "monotonic", time.CLOCK_BOOTTIME: "boot", time.CLOCK_REALTIME: "system"}
+
     def reading(number):
         time_now = virtual()
-        found = {time.CLOCK_MONOTONIC: "monotonic", time.CLOCK_BOOTTIME: "boot", time.CLOCK_REALTIME: "system"}.get(number)
-        return getattr(time_now, found) / unit if time_now and found else original(number)
+        return getattr(time_now, names[number]) / 1e9 if time_now and number in names else original(number)
 
     return reading
 
@@ -194,16 +203,15 @@ class Condition(threading.Condition):
         time_now = virtual()
         if not time_now:
             return super().wait(timeout)
-        waiter = _Waiter()
-        self._waiters.append(waiter)
-        saved = self._release_save()
+        waiter, condition = _Waiter(), cast(Any, self)
+        condition._waiters.append(waiter)
+        saved = condition._release_save()
         try:
-            found = wait_ready(time_now, [(waiter.file, POLLIN)], timeout)
-            return bool(found)
+            return bool(wait_ready(time_now, [(waiter.file, POLLIN)], timeout))
         finally:
-            self._acquire_restore(saved)
-            if waiter in self._waiters:
-                self._waiters.remove(waiter)
+            condition._acquire_restore(saved)
+            if waiter in condition._waiters:
+                condition._waiters.remove(waiter)
             waiter.close()
 
 
@@ -299,7 +307,7 @@ def child_wait(original: Callable) -> Callable:
 
 
 def child_communicate(original: Callable) -> Callable:
-    def communicating(self, input=None, timeout=None):  # noqa: A002
+    def communicating(self, input=None, timeout=None):
         if virtual() and (not self._is_virtual or not is_main()):
             with RealWaits():
                 return original(self, input, timeout)
@@ -308,27 +316,28 @@ def child_communicate(original: Callable) -> Callable:
     return communicating
 
 
+def replace(owner: Any, name: str, wrap: Callable):
+    setattr(owner, name, wrap(getattr(owner, name)))
+
+
 def install():
     """Replaces them all."""
-    for name, events in (("accept", POLLIN), ("recv", POLLIN), ("recv_into", POLLIN), ("recvfrom", POLLIN), ("recvmsg", POLLIN)):
-        setattr(socket.socket, name, before(getattr(socket.socket, name), events))
-    socket.socket.accept = accept(socket.socket.accept)
-    socket.socket.connect = connect(socket.socket.connect)
-    socket.socket.sendall = sendall(socket.socket.sendall)
-    ssl.SSLSocket.read = tls_read(ssl.SSLSocket.read)
+    for name in ("accept", "recv", "recv_into", "recvfrom", "recvmsg"):
+        replace(socket.socket, name, before)
+    for name, wrap in (("accept", accept), ("connect", connect), ("sendall", sendall)):
+        replace(socket.socket, name, wrap)
+    replace(ssl.SSLSocket, "read", tls_read)
     for kind in (selectors.PollSelector, selectors.EpollSelector, selectors.SelectSelector):
-        kind.select = selector_select(kind.select)
-    select.select = kernel_select(select.select)
-    for name, read in (("time", lambda now: now.system / 1e9), ("time_ns", lambda now: now.system),
-                       ("monotonic", lambda now: now.monotonic / 1e9), ("monotonic_ns", lambda now: now.monotonic)):
-        setattr(time, name, clock(getattr(time, name), read))
-    time.clock_gettime = clock_of_kernel(time.clock_gettime, 1e9)
-    time.sleep = sleep(time.sleep)
-    threading.Condition = Condition
-    queue.SimpleQueue = queue._PySimpleQueue
-    threading.Thread.start = thread_start(threading.Thread.start)
-    threading.Thread._bootstrap_inner = thread_begin(threading.Thread._bootstrap_inner)
-    threading.Thread.join = thread_join(threading.Thread.join)
-    subprocess.Popen.__init__ = popen(subprocess.Popen.__init__)
-    subprocess.Popen.wait = child_wait(subprocess.Popen.wait)
-    subprocess.Popen.communicate = child_communicate(subprocess.Popen.communicate)
+        replace(kind, "select", selector_select)
+    replace(select, "select", kernel_select)
+    for name, wrap in (("time", clock("system", True)), ("time_ns", clock("system", False)),
+                       ("monotonic", clock("monotonic", True)), ("monotonic_ns", clock("monotonic", False)),
+                       ("clock_gettime", clock_of_kernel), ("sleep", sleep)):
+        replace(time, name, wrap)
+    # The queue in C waits where nothing sees it.
+    replace(queue, "SimpleQueue", lambda in_c: vars(queue)["_PySimpleQueue"])
+    replace(threading, "Condition", lambda usual: Condition)
+    for name, wrap in (("start", thread_start), ("_bootstrap_inner", thread_begin), ("join", thread_join)):
+        replace(threading.Thread, name, wrap)
+    for name, wrap in (("__init__", popen), ("wait", child_wait), ("communicate", child_communicate)):
+        replace(subprocess.Popen, name, wrap)

@@ -18,16 +18,18 @@ Found = TypeVar("Found")
 
 def wait_for(condition: Callable[[], Found | None], what: str | Callable[[], str], seconds: float = PATIENCE) -> Found:
     """Returns the first true value of the condition."""
-    found: list = []
     time_now = virtual()
     if time_now and is_main():
-        def holds():
-            found[:] = [condition()]
-            return found[0]
+        last: list[Found | None] = []
 
-        if not time_now.until(holds, seconds):
-            raise AssertionError(f"not within {seconds:g} s: {what() if callable(what) else what}")
-        return found[0]
+        def holds() -> object:
+            last[:] = [condition()]
+            return last[0]
+
+        time_now.until(holds, seconds)
+        if last[0]:
+            return last[0]
+        raise AssertionError(f"not within {seconds:g} s: {what() if callable(what) else what}")
     deadline = time.monotonic() + seconds
     while True:
         found = condition()

@@ -20,6 +20,7 @@ from support.beekonctl import CtlTest, drive, needs
 from support.fake_daemon import status
 from support.fake_gpsd import from_iso
 from support.programs import ROOT, program
+from support.system_test import in_real_time
 from support.waiting import wait_for
 
 GPX = "{http://www.topografix.com/GPX/1/1}"
@@ -236,6 +237,7 @@ class DiskTests(CtlTest):
             self.run_ctl(daemon, *words, code=69)
             self.assert_untouched(path)
 
+    @in_real_time("an interruption amid the work")
     def test_ctrl_c(self):
         daemon, path = self.driven(20_000), self.precious()
         process = subprocess.Popen(

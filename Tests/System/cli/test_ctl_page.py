@@ -72,6 +72,8 @@ def parked_drive() -> list:
 
 @unittest.skipUnless(CHROMIUM, "chromium is not installed")
 class PageTests(CtlTest):
+    real_time = "the browser"
+
     def page(self, locations: list, **answers) -> str:
         daemon = self.fake_daemon(ListGeofences=FENCES, **answers)
         daemon.locations = locations

@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support.control_client import ConnectionClosed, frame
 from support.control_test import ControlTest
 from support.interface import SERVICE
-from support.waiting import PATIENCE, never, wait_for
+from support.waiting import PATIENCE, let_pass, never, wait_for
 
 # The limit on connections, and how many more root may have.
 CONNECTIONS = 32 + (2 if os.geteuid() == 0 else 0)
@@ -99,10 +99,12 @@ class FramingTests(ControlTest):
         daemon.disconnect()
         trackers = []
         for _ in range(CONNECTIONS):
+            let_pass(1)
             trackers.append(daemon.connect())
             self.addCleanup(trackers[-1].close)
             self.assertEqual(trackers[-1].call("GetPendingUploadCount"), {"count": 0})
         # The first is busy, so the second has been idle longest.
+        let_pass(1)
         trackers[0].call("GetPendingUploadCount")
         for _ in range(3):
             trackers.append(daemon.connect())

@@ -15,6 +15,7 @@ from support.beekonctl import CtlTest
 from support.daemon import NEVER
 from support.fake_gpsd import DEVICE, tpv
 from support.ports import free_port
+from support.system_test import in_real_time
 from support.waiting import wait_for
 
 PROMTOOL = shutil.which("promtool")
@@ -124,6 +125,7 @@ class MetricsTests(CtlTest):
                      if key.startswith(f'beekond_requests_total{{destination="{name}"') and value}
             self.assertEqual(list(found), [f'beekond_requests_total{{destination="{name}",code="{code}"}}'])
 
+    @in_real_time("what commits take")
     def test_the_histogram_has_every_commit(self):
         fake, daemon = self.tracking()
         before = self.metrics(daemon)

@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support.fake_gpsd import DEVICE, METERS_PER_DEGREE, iso, tpv
 from support.seeds import seed
 from support.system_test import SystemTest
-from support.waiting import never, wait_for
+from support.waiting import let_pass, never, wait_for
 
 OTHER = "/dev/ttyFAKE1"
 STORED = "SELECT ts, lat, lng, accuracy, speed, bearing, altitude FROM locations ORDER BY seq"
@@ -40,12 +40,14 @@ class OddTest(SystemTest):
         # Not all at once: an abandoned connection is re-established between them.
         before = daemon.status()["gate"]["admitted"]
 
-        def look():
-            if gps.watchers:
-                gps.drive(1)
-            return daemon.status()["gate"]["admitted"] >= before + 3
-
-        wait_for(look, "fixes are stored afterwards", patience)
+        for _ in range(2000):
+            wait_for(lambda: gps.watchers, "it watches", patience)
+            gps.drive(1)
+            let_pass(0.1)
+            if daemon.status()["gate"]["admitted"] >= before + 3:
+                break
+        else:
+            self.fail("no fixes are stored afterwards")
         daemon.wait_health("ok")
         self.assertTrue(daemon.child.running)
 

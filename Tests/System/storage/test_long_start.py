@@ -33,6 +33,8 @@ COPY = f"""
 
 @unittest.skipIf(no_strace(), no_strace())
 class LongStartTests(SystemTest):
+    real_time = "a disk that takes real time"
+
     def setUp(self):
         super().setUp()
         self.manager = ServiceManager(self.path("notify"))

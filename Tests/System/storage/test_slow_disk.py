@@ -62,6 +62,8 @@ class Impatience(threading.Thread):
 
 @unittest.skipIf(no_strace(), no_strace())
 class SlowDiskTests(SystemTest):
+    real_time = "a disk that takes real time"
+
     def begin(self):
         self.manager = ServiceManager(self.path("notify"))
         self.addCleanup(self.manager.stop)

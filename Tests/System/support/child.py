@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 from processes import GUARD
+from support.virtual_time import current
 from support.waiting import PATIENCE
 
 
@@ -40,8 +41,12 @@ _guard = _Guard()
 class Child:
     """A program in its own session, with its output in a file."""
 
-    def __init__(self, command: list, log: str, **options):
+    def __init__(self, command: list, log: str, virtual: bool = True, **options):
+        """It lives in the time of the test; not so if `virtual` is false, as for who only looks at others."""
         self.log = log
+        time_now = current()
+        if time_now and virtual:
+            options["env"] = {**time_now.environment(), **options.get("env", os.environ)}
         with open(log, "ab") as output:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True, **options)

@@ -1,17 +1,16 @@
 """Control over the daemon's clocks: a system clock in 1970, a machine that was suspended."""
 from __future__ import annotations
 
-import mmap
 import os
 import shutil
 import struct
 import subprocess
 import tempfile
-import time
 
 from support.daemon import Beekond
 from support.programs import installed
 from support.system_test import SystemTest
+from support.virtual_time import current
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "clock_shim.c")
 COMPILER = shutil.which("cc") or shutil.which("clang") or shutil.which("gcc")
@@ -44,48 +43,38 @@ def standing_still(path: str, milliseconds: int) -> dict:
 
 
 class Clocks:
-    """The daemon's clocks; create this before starting it. Other processes keep their own."""
+    """The daemon's clocks; create this before starting it. Other programs keep their own."""
 
     def __init__(self, daemon: Beekond, synchronised: bool = False):
-        path = os.path.join(daemon.directory, "clocks")
-        with open(path, "wb") as file:
-            file.write(bytes(SIZE))
-        with open(path, "r+b") as file:
-            self._map = mmap.mmap(file.fileno(), SIZE)
-        daemon.environment.update(LD_PRELOAD=shim(), BEEKOND_TEST_CLOCK=path)
+        time_now = current()
+        assert time_now, "clocks are moved in virtual time only"
+        self._machine = time_now.machine()
+        daemon.environment.update(self._machine.environment)
         self.synchronised = synchronised
 
     @property
     def synchronised(self) -> bool:
         """Whether the kernel reports the system clock as synchronised."""
-        return bool(self._get(2))
+        return self._machine.is_synchronised
 
     @synchronised.setter
     def synchronised(self, value: bool):
-        self._put(2, int(value))
+        self._machine.is_synchronised = value
 
     def set_system(self, milliseconds: int):
-        """Sets the daemon's system clock, which runs on from there."""
-        self._put(0, milliseconds * 1_000_000 - time.time_ns())
+        """Sets the system clock, which goes on from there."""
+        self._machine.system = milliseconds * 1_000_000
 
     def system(self) -> int:
-        """The daemon's system clock, in milliseconds."""
-        return (time.time_ns() + self._get(0)) // 1_000_000
+        """The system clock, in milliseconds."""
+        return self._machine.system // 1_000_000
 
     def suspend(self, seconds: float):
-        """Advances both clocks at once, as a process sees it after its machine slept."""
-        self._put(0, self._get(0) + int(seconds * 1e9))
-        self._put(1, self._get(1) + int(seconds * 1e9))
+        """Advances the system clock and that of the time since boot, as a process sees it after its machine slept."""
+        self._machine.suspend(seconds)
 
     def freeze(self):
         """Stops CLOCK_BOOTTIME: however slow this machine is, no time passes between two reports."""
-        self._put(3, time.clock_gettime_ns(time.CLOCK_BOOTTIME) + self._get(1))
-
-    def _get(self, index: int) -> int:
-        return struct.unpack_from("=q", self._map, index * 8)[0]
-
-    def _put(self, index: int, value: int):
-        struct.pack_into("=q", self._map, index * 8, value)
 
 
 class ClockTest(SystemTest):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from support.child import Child
 from support.faults import STRACE, is_traced, numbered, syscalls, thread
 from support.programs import installed
+from support.virtual_waits import RealWaits
 from support.waiting import wait_for
 
 KILLED = "+++ killed by SIGKILL +++"
@@ -47,9 +48,11 @@ def trace(daemon, name: str, act: Callable[[], bool], at: tuple | None = None, o
     log = os.path.join(daemon.directory, "cuts")
     options = (["-e", "trace=" + only] if only else []) + (["-e", killing(*at)] if at else [])
     tracer = Child([installed(STRACE), "-qq", "-y", "-s", "80", "-o", log, *options, "-p", thread(daemon, name)],
-                   os.path.join(daemon.directory, "strace.log"))
+                   os.path.join(daemon.directory, "strace.log"), virtual=False)
     try:
-        wait_for(lambda: is_traced(daemon, name, tracer.process), lambda: "strace is attached; it said: " + tracer.text())
+        with RealWaits():
+            wait_for(lambda: is_traced(daemon, name, tracer.process),
+                     lambda: "strace is attached; it said: " + tracer.text())
         if act():
             # It detaches, unless the daemon is killed after all.
             tracer.signal(15)

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from support.child import Child
 from support.programs import installed
+from support.virtual_waits import RealWaits
 from support.waiting import wait_for
 
 STRACE = shutil.which("strace")
@@ -124,10 +125,11 @@ class Fault:
             command += ["-P", os.path.join(daemon.state, file)]
         self._pid = daemon.pid
         # It detaches when terminated.
-        self._strace = Child(command, os.path.join(daemon.directory, "strace.log"))
+        self._strace = Child(command, os.path.join(daemon.directory, "strace.log"), virtual=False)
 
     def __enter__(self) -> Fault:
-        wait_for(self._is_attached, lambda: "strace has attached; it said: " + self._strace.text())
+        with RealWaits():
+            wait_for(self._is_attached, lambda: "strace has attached; it said: " + self._strace.text())
         return self
 
     def __exit__(self, kind, *error):

@@ -56,6 +56,7 @@ def _alone(test, what: str, *kinds: str):
             self.skipTest(reason[1])
 
     run.__name__, run.__doc__ = test.__name__, test.__doc__
+    run.__dict__.update(test.__dict__)
     return run
 
 

@@ -1,6 +1,7 @@
 """The base of every test that runs the daemon: its own directory, and nothing left behind."""
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import tempfile
@@ -15,20 +16,48 @@ from support.listener import Listener
 from support.ports import free_port, reachable
 from support.programs import BIN, GPSD, installed, program
 from support.raw_server import RawServer
+from support.virtual_time import COMPILER, VirtualTime, virtual_time
+from support.virtual_waits import install
 from support.waiting import wait_for
+
+
+def in_real_time(reason: str):
+    """A test that goes by the clock of this machine."""
+    def marked(test):
+        test.real_time = reason
+        return test
+
+    return marked
 
 
 @unittest.skipUnless(os.access(program("beekond"), os.X_OK), f"no beekond in {BIN}: build it, or set BEEKOND_BIN")
 class SystemTest(unittest.TestCase):
     """A test with its own directory; whatever it starts ends with the test."""
 
+    # Why these tests go by the clock of this machine, if they do.
+    real_time: str | None = None
+    _time: VirtualTime | None = None
+
     def setUp(self):
+        # Without a compiler there is no virtual time.
+        if COMPILER and not (self.real_time or getattr(getattr(self, self._testMethodName), "real_time", None)):
+            self._begin_virtual_time()
         # Short, because the path of a socket may have 107 bytes at most.
         self.directory = tempfile.mkdtemp(prefix="beekond-", dir="/tmp")
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
         self._count = 0
         # Everything that accepts uploads in this test.
         self.receivers: list = []
+
+    def _begin_virtual_time(self):
+        if SystemTest._time is None:
+            folder = tempfile.mkdtemp(prefix="beekond-time-", dir="/tmp")
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
+            install()
+            SystemTest._time = VirtualTime(folder)
+        time_now = virtual_time(SystemTest._time)
+        time_now.__enter__()
+        self.addCleanup(time_now.__exit__, None, None, None)
 
     def path(self, name: str) -> str:
         return os.path.join(self.directory, name)

@@ -14,6 +14,8 @@ WIDTH = 80
 
 
 class TerminalTest(CtlTest):
+    real_time = "tmux and its shell"
+
     def setUp(self):
         super().setUp()
         self.commands = 0

@@ -5,6 +5,9 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from support.virtual_time import is_main
+from support.virtual_waits import virtual
+
 # How long to wait for something that must happen. Only a failing test waits this long.
 PATIENCE = 60.0
 # How long to watch for something that must not happen. Every passing test waits this long.
@@ -15,6 +18,18 @@ Found = TypeVar("Found")
 
 def wait_for(condition: Callable[[], Found | None], what: str | Callable[[], str], seconds: float = PATIENCE) -> Found:
     """Returns the first true value of the condition."""
+    time_now = virtual()
+    if time_now and is_main():
+        last: list[Found | None] = []
+
+        def holds() -> object:
+            last[:] = [condition()]
+            return last[0]
+
+        time_now.until(holds, seconds)
+        if last[0]:
+            return last[0]
+        raise AssertionError(f"not within {seconds:g} s: {what() if callable(what) else what}")
     deadline = time.monotonic() + seconds
     while True:
         found = condition()
@@ -27,8 +42,22 @@ def wait_for(condition: Callable[[], Found | None], what: str | Callable[[], str
 
 def never(condition: Callable[[], object], what: str, seconds: float = QUIET) -> None:
     """Fails as soon as the condition is true."""
+    time_now = virtual()
+    if time_now and is_main():
+        if time_now.until(condition, seconds):
+            raise AssertionError(f"this must not happen: {what}")
+        return
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if condition():
             raise AssertionError(f"this must not happen: {what}")
         time.sleep(0.02)
+
+
+def let_pass(seconds: float) -> None:
+    """So much time passes; in real time as much as it takes to tell two moments apart."""
+    time_now = virtual()
+    if time_now and is_main():
+        time_now.advance(seconds)
+    else:
+        time.sleep(min(seconds, 0.01))

@@ -185,6 +185,8 @@ class TokenTests(StrayTest):
 class FarTests(StrayTest):
     """Servers that name nothing, at the end of a path with a round trip of 80 ms."""
 
+    real_time = "the path, which delays each packet"
+
     def far_server(self, *delays, **options) -> StrayServer:
         server = self.server(*delays, host=HERE, far=True, **options)
         server.url = server.url.replace(HERE, THERE)

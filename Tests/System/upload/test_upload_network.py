@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.namespaces import in_namespace, loopback_up
 from support.ports import free_port
-from support.system_test import SystemTest
+from support.system_test import SystemTest, in_real_time
 from support.waiting import wait_for
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -156,6 +156,7 @@ class NetworkTests(SystemTest):
         self.assertIn("backend.invalid", daemon.status()["sync"]["last_error"])
 
     @in_namespace
+    @in_real_time("the C library's resolver")
     def test_a_silent_resolver(self):
         """A name server that never answers: the request ends in time, and so does the daemon."""
         loopback_up()

@@ -23,7 +23,7 @@ from support.drive import Drive, feed
 from support.ports import free_port
 from support.programs import needs_gpsd
 from support.seeds import seed
-from support.system_test import SystemTest
+from support.system_test import SystemTest, in_real_time
 from support.waiting import wait_for
 
 KILLS = int(os.environ.get("BEEKOND_KILLS", "25"))
@@ -232,6 +232,7 @@ class OdometerTests(CtlTest):
 
 @needs_gpsd
 class KillTests(SystemTest):
+    @in_real_time("kills at any moment")
     def test_it_never_goes_back(self):
         number = seed(f"{KILLS} kills")
         chance = random.Random(number)

@@ -21,6 +21,8 @@ SEED = 20260615
 
 @unittest.skipUnless(Path(PROGRAM).exists(), f"no {PROGRAM}: 'make test-server' builds it")
 class ConservationTests(SystemTest):
+    real_time = "beekon-server"
+
     def setUp(self):
         super().setUp()
         self.random = random.Random(SEED)

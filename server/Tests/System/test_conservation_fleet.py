@@ -66,6 +66,8 @@ class Front:
 @unittest.skipUnless(Path(PROGRAM).exists(), f"no {PROGRAM}: 'make test-server' builds it")
 @unittest.skipUnless(BIN and NGINX, "PostgreSQL's server or nginx is not installed")
 class FleetConservationTests(SystemTest):
+    real_time = "beekon-server"
+
     def setUp(self):
         super().setUp()
         self.random = random.Random(SEED)

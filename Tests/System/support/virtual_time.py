@@ -1,0 +1,385 @@
+"""Virtual time: the clocks of a test, and of the programs and threads that it starts, stand still while anything is at work. Once
+everything rests they go on, at once, to the nearest moment that somebody waits for. So hours pass in no time, and how busy this
+machine is decides nothing.
+
+A thread rests where it waits: for a descriptor, for time, for another thread. virtual_time.c says how that is known. The main
+thread of the test is the one that moves time: what it waits for comes about, or time goes on until it does."""
+from __future__ import annotations
+
+import _socket
+import contextlib
+import ctypes
+import mmap
+import os
+import select
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+from support.programs import installed
+
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "virtual_time.c")
+COMPILER = shutil.which("cc") or shutil.which("clang") or shutil.which("gcc")
+SLOTS, MACHINES = 256, 64
+# Words of the page: its head, the machines, the slots.
+HEAD_WORDS, MACHINE_WORDS, SLOT_WORDS = 16, 4, 8
+# What a slot says of its thread.
+FREE, RUNNING, WAITING = 0, 1, 2
+NEVER = (1 << 63) - 1
+# Real seconds after which a thread that neither rests nor ends is one that hangs.
+HANGS = 20.0
+
+# The clock of this machine, for what is not to be virtual.
+real_monotonic = time.monotonic
+
+
+class Hanging(AssertionError):
+    """A thread has not come to rest, or nobody waits for time any more."""
+
+
+class PollEntry(ctypes.Structure):
+    """A `struct pollfd`."""
+
+    _fields_ = (("file", ctypes.c_int), ("events", ctypes.c_short), ("found", ctypes.c_short))
+
+
+class Machine:
+    """The clocks of a machine, as far as they are not those of all: how wrong its system clock is, whether it says that it is
+    synchronised, and how long the machine has been suspended."""
+
+    def __init__(self, shared: VirtualTime, number: int):
+        self._shared = shared
+        self.environment = {"BEEKOND_VIRTUAL_MACHINE": str(number)}
+        start = HEAD_WORDS + MACHINE_WORDS * number
+        self._words = shared.words[start:start + MACHINE_WORDS]
+
+    def reset(self):
+        for word in range(MACHINE_WORDS):
+            self._words[word] = 0
+
+    @property
+    def system(self) -> int:
+        """Nanoseconds."""
+        return self._shared.system + self._words[0]
+
+    @system.setter
+    def system(self, nanoseconds: int):
+        self._words[0] = nanoseconds - self._shared.system
+
+    @property
+    def is_synchronised(self) -> bool:
+        return bool(self._words[2])
+
+    @is_synchronised.setter
+    def is_synchronised(self, value: bool):
+        self._words[2] = int(value)
+
+    def suspend(self, seconds: float):
+        """It sleeps: the system clock and the time since boot go on; nobody wakes for it."""
+        self._words[0] += int(seconds * 1e9)
+        self._words[1] += int(seconds * 1e9)
+
+
+class Loopback:
+    """What has been sent over loopback may still be on its way: where this machine is busy, a processor hands on later what its
+    queue holds. What is sent last from a processor arrives last."""
+
+    def __init__(self):
+        self._raw = _socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._raw.settimeout(HANGS)
+        self._address: tuple | None = None
+
+    def flush(self):
+        """Returns when all has arrived."""
+        processors = os.sched_getaffinity(0)
+        try:
+            if not self._address:
+                self._raw.bind(("127.0.0.1", 0))
+                self._address = self._raw.getsockname()
+            for processor in processors:
+                os.sched_setaffinity(0, {processor})
+                self._raw.sendto(b"", self._address)
+                self._raw.recv(1)
+        except OSError:
+            # A network of its own, without loopback as yet: nothing is on its way.
+            pass
+        finally:
+            os.sched_setaffinity(0, processors)
+
+
+class VirtualTime:
+    """The clocks, in nanoseconds, and the slots of all threads."""
+
+    def __init__(self, folder: str, seed: int = 1):
+        self._folder = folder
+        self._loopback = Loopback()
+        self._shim = os.path.join(folder, "virtual_time.so")
+        subprocess.run([installed(COMPILER), "-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-o", self._shim, SOURCE],
+                       check=True)
+        self._library = ctypes.CDLL(self._shim, use_errno=True)
+        self._library.virtual_poll.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_int64]
+        size = 8 * (HEAD_WORDS + MACHINE_WORDS * MACHINES + SLOT_WORDS * SLOTS)
+        path = os.path.join(folder, "page")
+        with open(path, "w+b") as file:
+            file.truncate(size)
+            self._map = mmap.mmap(file.fileno(), size)
+        self.words = self._words = memoryview(self._map).cast("q")
+        self._halves = memoryview(self._map).cast("i")
+        resting = os.path.join(folder, "resting")
+        for fifo in (*(os.path.join(folder, f"bell{index}") for index in range(SLOTS)), resting):
+            os.mkfifo(fifo)
+        # For programs that run as other users.
+        os.chmod(folder, 0o755)
+        for name in os.listdir(folder):
+            os.chmod(os.path.join(folder, name), 0o755 if name.endswith(".so") else 0o666)
+        self._resting = os.open(resting, os.O_RDWR | os.O_NONBLOCK)
+        self._bells: dict = {}
+        self._words[4] = seed
+        self._library.virtual_join(folder.encode())
+        self.reset()
+
+    def reset(self):
+        """All clocks show what those of this machine do now."""
+        self._words[0] = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        self._words[1] = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        self._words[2] = time.clock_gettime_ns(time.CLOCK_REALTIME)
+        for number in range(MACHINES):
+            Machine(self, number).reset()
+        self._machines = 1
+
+    # The clocks.
+
+    @property
+    def monotonic(self) -> int:
+        return self._words[0]
+
+    @property
+    def boot(self) -> int:
+        return self._words[1]
+
+    @property
+    def system(self) -> int:
+        return self._words[2]
+
+    def machine(self) -> Machine:
+        """One with clocks of its own."""
+        number = self._machines
+        self._machines += 1
+        assert number < MACHINES, "more machines than there is room for"
+        return Machine(self, number)
+
+    # Slots.
+
+    def environment(self) -> dict:
+        """What makes a program live in this time."""
+        return {"LD_PRELOAD": self._shim, "BEEKOND_VIRTUAL_TIME": self._folder, "SWIFT_DETERMINISTIC_HASHING": "1"}
+
+    def claim(self) -> int:
+        """A slot that counts as running."""
+        return self._library.virtual_claim()
+
+    def adopt(self, slot: int):
+        """The slot is this thread's, and free once that ends."""
+        self._library.virtual_adopt(slot)
+
+    def free(self, slot: int):
+        self._library.virtual_free(slot)
+
+    def belongs(self, slot: int, process: int):
+        """It is that of a program which has been started with it, and free once that has ended."""
+        self._halves[self._half(slot) + 1] = process
+
+    def rest(self, entries: list, seconds: float | None) -> list:
+        """For any thread but the main one: poll(2), in virtual time, of pairs of descriptor and events."""
+        table = (PollEntry * len(entries))(*[PollEntry(file, events, 0) for file, events in entries])
+        nanoseconds = -1 if seconds is None else max(0, int(seconds * 1e9))
+        found = self._library.virtual_poll(ctypes.byref(table), len(entries), nanoseconds)
+        if found < 0:
+            raise OSError(-found, os.strerror(-found))
+        return [(entry.file, entry.found) for entry in table if entry.found]
+
+    def _half(self, slot: int) -> int:
+        return 2 * self._word(slot)
+
+    def _word(self, slot: int) -> int:
+        return HEAD_WORDS + MACHINE_WORDS * MACHINES + SLOT_WORDS * slot
+
+    def _used(self) -> list:
+        return [slot for slot in range(SLOTS) if self._halves[self._half(slot)] != FREE]
+
+    def _returns(self) -> tuple:
+        """What changes whenever a wait ends, or a thread begins."""
+        return (self._words[5], *(self._words[self._word(slot) + 3] for slot in range(SLOTS)))
+
+    # Kills by place.
+
+    def count_calls(self, process: int, fatal: int = 0):
+        """From now on counts what this process does to files and sends; before the call of that number it is killed."""
+        self._words[6], self._words[7], self._words[8] = 0, 0, fatal
+        self._words[6] = process
+
+    @property
+    def calls(self) -> int:
+        """How many it has made."""
+        return self._words[7]
+
+    # Rest.
+
+    def settle(self, unless: Callable[[], object] = lambda: False):
+        """Until everything rests: each thread has looked, and waits; and looked again, and none had been at work. Or until what
+        the main thread waits for is there: who writes to it may be held up until it reads."""
+        while not unless():
+            if not self._look(unless):
+                return
+            returns = self._returns()
+            if any(self._halves[self._half(slot)] != WAITING for slot in self._used()) or self._returns() != returns:
+                continue
+            if not self._look(unless) or self._returns() == returns:
+                return
+
+    def _look(self, unless: Callable[[], object]) -> bool:
+        """Each thread looks at its descriptors after this has begun, and waits."""
+        self._words[3] += 1
+        generation = self._words[3]
+        busy = self._used()
+        for slot in busy:
+            self._ring(slot)
+        began = real_monotonic()
+        # Of programs that have been stopped (SIGSTOP).
+        stopped: set = set()
+        while True:
+            busy = [slot for slot in self._used() if slot not in stopped and not self._rests(slot, generation)]
+            if not busy:
+                return True
+            if unless():
+                return False
+            if not select_of_kernel([self._resting], [], [], 0.005)[0]:
+                for slot in busy:
+                    process = self._halves[self._half(slot) + 1]
+                    if process in (0, os.getpid()):
+                        continue
+                    if has_ended(process):
+                        self.free(slot)
+                    elif state_of(process) == "T":
+                        stopped.add(slot)
+                if real_monotonic() - began > HANGS:
+                    raise Hanging("".join(self._told(slot) for slot in busy))
+            with contextlib.suppress(BlockingIOError):
+                os.read(self._resting, 1 << 16)
+
+    def _rests(self, slot: int, generation: int) -> bool:
+        return self._halves[self._half(slot)] == WAITING and self._words[self._word(slot) + 2] == generation
+
+    def _ring(self, slot: int):
+        if slot not in self._bells:
+            self._bells[slot] = os.open(os.path.join(self._folder, f"bell{slot}"), os.O_RDWR | os.O_NONBLOCK)
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._bells[slot], b"1")
+
+    def _told(self, slot: int) -> str:
+        process = self._halves[self._half(slot) + 1]
+        return f"a thread of process {process} has not rested for {HANGS:g} s\n{stacks(process)}"
+
+    # Time.
+
+    def next_deadline(self) -> int:
+        """The nearest; what is past is of a program that has been stopped."""
+        deadlines = (self._words[self._word(slot) + 1] for slot in self._used())
+        return min((deadline for deadline in deadlines if deadline > self._words[0]), default=NEVER)
+
+    def step_to(self, monotonic: int):
+        """Moves the clocks; everything must rest."""
+        step = monotonic - self._words[0]
+        if step > 0:
+            for clock in range(3):
+                self._words[clock] += step
+
+    def until(self, holds: Callable[[], object], seconds: float | None, at_once: bool = False) -> bool:
+        """Whether it holds before so much time has passed. Time goes on only while it does not; without a limit, until
+        nobody waits for time any more. `at_once`: also while others are at work."""
+        limit = NEVER if seconds is None else self._words[0] + int(seconds * 1e9)
+        unless = holds if at_once else lambda: False
+        while True:
+            self._loopback.flush()
+            self.settle(unless)
+            if holds():
+                return True
+            # The question may have set something going.
+            self._loopback.flush()
+            self.settle(unless)
+            due = self.next_deadline()
+            if due > limit or due == NEVER:
+                if limit == NEVER:
+                    raise Hanging("everything rests, and nothing is waited for but what never comes")
+                self.step_to(limit)
+                self.settle()
+                return bool(holds())
+            self.step_to(due)
+
+    def advance(self, seconds: float):
+        """So much time passes."""
+        self.until(lambda: False, seconds)
+
+
+# The kernel's, whatever is replaced.
+select_of_kernel = select.select
+
+
+def state_of(process: int) -> str:
+    """One letter, as ps has it; X when it is gone."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="ascii", errors="replace") as file:
+            return file.read().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return "X"
+
+
+def has_ended(process: int) -> bool:
+    """Whether it can be waited for, or has been: the first thread may have ended before the others."""
+    if state_of(process) not in "ZX":
+        return False
+    with contextlib.suppress(OSError):
+        return len(os.listdir(f"/proc/{process}/task")) == 1
+    return True
+
+
+def stacks(process: int) -> str:
+    """Where the threads of a process are, as far as this machine can tell."""
+    debugger = shutil.which("gdb")
+    if debugger and process != os.getpid():
+        done = subprocess.run([debugger, "-p", str(process), "-batch", "-ex", "thread apply all bt 12"],
+                              capture_output=True, text=True, timeout=60)
+        return done.stdout
+    found = []
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{process}/task"):
+            with open(f"/proc/{process}/task/{thread}/wchan", encoding="ascii") as place, \
+                    open(f"/proc/{process}/task/{thread}/comm", encoding="ascii") as name:
+                found.append(f"  {thread} {name.read().strip()}: {place.read()}\n")
+    return "".join(found)
+
+
+_current: list = []
+
+
+def current() -> VirtualTime | None:
+    """The time of the test that runs; None: it is the machine's."""
+    return _current[0] if _current else None
+
+
+def is_main() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+@contextlib.contextmanager
+def virtual_time(time_of_file: VirtualTime) -> Iterator[VirtualTime]:
+    """Within this, time is virtual."""
+    time_of_file.reset()
+    _current.append(time_of_file)
+    try:
+        yield time_of_file
+    finally:
+        _current.clear()

@@ -199,7 +199,7 @@ enum Description {
         {"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{
         "$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":
         "#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}}},
-        "/v1/live":{"get":{"operationId":"live","summary":"Changes as they come: event device, with a device as data; with form=compact, event moves with rows of numbers.",
+        "/v1/live":{"get":{"operationId":"live","summary":"Changes as they come: event device, with a device as data; with form=compact, event moves with rows of numbers; event alive every 15 s.",
         "security":[{"token":[]},{"session":[]}],"parameters":[{"name":"form","in":"query","required":
         false,"description":"compact: one event a second for all that have moved.","schema":{"enum":
         ["full","compact"]}}],"responses":{"200":{"description":"Server-sent events.",

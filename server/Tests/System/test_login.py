@@ -56,7 +56,8 @@ class LoginTests(ServerTest):
 
     def attack(self, count: int, guess):
         """As many as that, each as fast as it is answered; counts their answers until the test ends."""
-        stop, answers = threading.Event(), collections.Counter()
+        stop = threading.Event()
+        answers: collections.Counter[int] = collections.Counter()
 
         def go(number: int):
             turn = 0
@@ -137,7 +138,8 @@ class LoginTests(ServerTest):
         new = self.known("ada", password="another horse battery")
         while self.log_in("ada", "wrong password")[0] != 429:
             pass
-        for cookie in ("", forged, later, others, rita, old, "beekon_known=", "beekon_known=bkk.1.2.3", "beekon_known=" + "x" * 2000):
+        none = ("", "beekon_known=", "beekon_known=bkk.1.2.3", "beekon_known=" + "x" * 2000)
+        for cookie in (forged, later, others, rita, old, *none):
             self.assertEqual(self.log_in("ada", "another horse battery", cookie)[0], 429, cookie)
         self.assertEqual(self.log_in("ada", "another horse battery", new)[0], 200)
         # Beside others, as browsers send them.

@@ -141,7 +141,8 @@ class Newest(ServerTest):
 
     def test_gpx_is_xml_whatever_a_name_holds(self):
         self.upload(self.now() - 2000)
-        for name in ("\ufffe", "a\uffffb", "a\u0001\u000b\u001fb", "\ufdd0", "\U0001fffe", "\u0085\u009f", "<&>\"'", "]]>", "\ud7ff\ue000", "ü 😀"):
+        for name in ("\ufffe", "a\uffffb", "a\u0001\u000b\u001fb", "\ufdd0", "\U0001fffe", "\u0085\u009f", "<&>\"'", "]]>",
+                     "\ud7ff\ue000", "ü 😀"):
             with self.subTest(ascii(name)):
                 self.rename(name)
                 answer = self.under_test.ask("GET", f"/v1/devices/{self.device['id']}/locations?format=gpx", self.reader)
@@ -188,7 +189,7 @@ class PostgresNewestTests(Newest):
     def age(self, seconds: int):
         """As if so much time had passed: PostgreSQL's clock stays."""
         milliseconds = seconds * 1000
-        for table, column in (("locations", "time"), ("latest", "time"), ("ahead", "time")):
+        for table, column in (("locations", "time"), ("latest", "time"), ("ahead", "time"), ("ahead", "since")):
             self.query(f"UPDATE {table} SET {column} = {column} - {milliseconds}")
 
     def test_its_turn_comes(self):

@@ -69,6 +69,7 @@ enum PostgresSchema {
             PRIMARY KEY (device, id));
         ALTER TABLE devices ADD COLUMN shown_again bigint;
         ALTER TABLE devices ADD COLUMN enrolment bytea;
+        CREATE TABLE ahead(device bigint PRIMARY KEY, since bigint NOT NULL, time bigint NOT NULL);
         ALTER TABLE tokens ADD COLUMN pair bigint;
         ALTER TABLE tokens ADD COLUMN ended bigint;
         CREATE TABLE ended_tokens(

@@ -44,6 +44,7 @@ extension PostgresSession {
                 try copy(group.events(of: new), into: "events")
                 try copy(group.vehicleEvents(of: new), into: "vehicle_events")
                 try noteLatest(group.latest(of: new))
+                try noteAhead(group.ahead(of: new))
                 return try receipts(of: group, new: Set(new), inserted: nil)
             }
         } catch {
@@ -70,6 +71,7 @@ extension PostgresSession {
                 }
             }
             try noteLatest(group.latest(of: new))
+            try noteAhead(group.ahead(of: new))
             return try receipts(of: group, new: Set(new), inserted: inserted)
         }
     }
@@ -139,14 +141,14 @@ extension PostgresSession {
             INSERT INTO presence(device, seen, install_id, platform, version, model, status, status_time)
             SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8)
             ON CONFLICT (device) DO UPDATE SET
-                seen = greatest(presence.seen, excluded.seen), install_id = excluded.install_id,
+                seen = excluded.seen, install_id = excluded.install_id,
                 platform = excluded.platform, version = excluded.version, model = excluded.model,
                 status = coalesce(excluded.status, presence.status),
                 status_time = coalesce(excluded.status_time, presence.status_time)
             """,
             with: [
                 .array(.int8, submissions.map { .integer($0.device) }),
-                .array(.int8, submissions.map { .integer($0.received.milliseconds) }),
+                .array(.int8, submissions.map { .integer($0.wall.milliseconds) }),
                 .array(.uuid, submissions.map { $0.batch.device.installID.map { .id($0) } ?? .null }),
                 .array(.text, submissions.map { .text($0.batch.device.platform) }),
                 .array(.text, submissions.map { .text($0.batch.device.version) }),
@@ -155,7 +157,7 @@ extension PostgresSession {
                 .array(
                     .int8,
                     zip(submissions, statuses).map { submission, status in
-                        .optional(status == nil ? nil : submission.received.milliseconds)
+                        .optional(status == nil ? nil : submission.wall.milliseconds)
                     }),
             ])
     }
@@ -266,6 +268,13 @@ extension PostgresSession {
                 column { $0.accuracy }, column { $0.speed }, column { $0.bearing }, column { $0.altitude },
                 .array(.int8, rows.map { .integer(Int64($0.row.codes.rawValue)) }),
             ])
+    }
+
+    /// - Parameter submissions: by device.
+    private func noteAhead(_ submissions: [Submission]) throws(Refusal) {
+        for submission in submissions {
+            if let ahead = submission.ahead { _ = try query(Submission.noteAhead, ahead) }
+        }
     }
 
     private func copy(_ rows: [PostgresGroup.Row<LocationRow>], into table: String) throws(Refusal) {

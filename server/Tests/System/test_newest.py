@@ -11,6 +11,7 @@ import tempfile
 import time
 import unittest
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +187,9 @@ class PostgresNewestTests(Newest):
     def query(self, statement: str) -> list:
         return self.postgres.query(statement)
 
+    def is_newest(self, wanted: str) -> Callable[[], bool]:
+        return lambda: self.newest() == wanted
+
     def age(self, seconds: int):
         """As if so much time had passed: PostgreSQL's clock stays."""
         milliseconds = seconds * 1000
@@ -201,7 +205,7 @@ class PostgresNewestTests(Newest):
         for turn in (first, second):
             self.age(3600)
             self.shift(0)
-            wait_for(lambda turn=turn: self.newest() == turn, "it takes its turn")
+            wait_for(self.is_newest(turn), "it takes its turn")
 
     def test_one_that_has_only_some_that_are_ahead(self):
         ahead = self.upload(self.now() + 3_600_000)[0]

@@ -144,6 +144,8 @@ class OddVehicleTests(PageTest):
                     for name in others:
                         page.locator("main").get_by_text(name, exact=True).first.wait_for()
                     self.assertNotIn("This screen failed", self.text(page), screen)
+                    # What it is, and that it is it that cannot be read, is said wherever it is shown; nothing is left empty.
+                    self.assertEqual(page.locator(".plate:not([hidden]):empty, .health:not([class*=' '])").count(), 0, screen)
                 page.get_by_text("Courier 8 cannot be shown in full").wait_for()
                 # What comes of it anew is taken as it is.
                 fleet.upload(self.server, self.devices["Courier 8"]["access_token"], [], status=fleet.status(pending=3))

@@ -58,16 +58,16 @@ export function screen(main, parts, values) {
 
     function showPlate() {
         const vehicle = fleet.vehicles.get(selected);
-        plate.hidden = !vehicle;
-        if (vehicle) fleet.safely(vehicle, fillPlate);
+        plate.hidden = !vehicle || fleet.safely(vehicle, fillPlate, true);
     }
 
+    /** Returns whether there is nothing to be seen. */
     function fillPlate(vehicle) {
         const { level, word, why } = fleet.health(vehicle);
         const { latest, status } = vehicle;
         const fact = (name, value) => (value ? [h("dt", {}, name), h("dd", {}, value)] : []);
         const key = JSON.stringify([vehicle.name, level, word, why, latest, status, follows, Math.round((fleet.now() - vehicle.seen) / 1000)]);
-        if (plate.dataset.key === key) return;
+        if (plate.dataset.key === key) return false;
         plate.dataset.key = key;
         // The buttons stay where they are: one of them may have the focus.
         const facts = h("div", {}, h("div", { class: "row spread" }, h("h2", {}, vehicle.name), h("span", { class: `health ${level}` }, word)),
@@ -87,6 +87,7 @@ export function screen(main, parts, values) {
                 h("button", { type: "button", class: "plain", onclick: () => select(null) }, "Close")));
         }
         plate.querySelector("button").setAttribute("aria-pressed", String(follows));
+        return false;
     }
 
     function fill() {

@@ -180,16 +180,17 @@ export function screen(main, parts, values) {
         }
         setText(name, vehicle.name);
         setText(document.querySelector("title"), `${vehicle.name} – beekon`);
-        fleet.safely(vehicle, describe);
-    }
-
-    function describe(vehicle) {
-        const { level, word, why: reasons } = fleet.health(vehicle), { latest, status } = vehicle;
+        const { level, word, why: reasons } = fleet.health(vehicle);
         mark.className = `health ${level}`;
         setText(mark, word);
         why.className = `notice ${level}`;
         why.hidden = !reasons.length;
         setText(why, reasons.join("; "));
+        fleet.safely(vehicle, fillFacts);
+    }
+
+    function fillFacts(vehicle) {
+        const { latest, status } = vehicle;
         const rows = [
             ["Heard", vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : "never"],
             ["Place", latest && `${place(latest.latitude, latest.longitude)}, ${ago((fleet.now() - latest.time) / 1000)}`],

@@ -27,9 +27,10 @@ package struct TokenStore: Sendable {
     }
 
     /// Whether a file in the state directory would let others upload in the name of this installation: the tokens,
-    /// including those put aside, and their key.
+    /// including those put aside, their key, and what it enrols with.
     package static func holdsSecrets(_ file: String) -> Bool {
-        [name, keyName].contains { file == $0 || file.hasPrefix($0 + ".") } || file.hasPrefix(name + "-")
+        [name, keyName, EnrolmentNonce.name].contains { file == $0 || file.hasPrefix($0 + ".") }
+            || file.hasPrefix(name + "-")
     }
 
     /// Whether a file in the state directory has tokens of this destination, those put aside included.

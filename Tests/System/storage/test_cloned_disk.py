@@ -57,6 +57,9 @@ class CloneTest(SystemTest):
             daemon.call("Stop")
         daemon.kill()
         self.assertEqual(len(self.ids), 3)
+        # Whoever has it can enrol in its place.
+        with open(os.path.join(daemon.state, "enrolment-nonce"), "w", encoding="ascii") as file:
+            file.write("0123456789abcdef" * 2 + "\n")
         return daemon
 
     def clone(self, daemon: Beekond, machine: dict, **sections) -> Beekond:
@@ -79,6 +82,7 @@ class CloneTest(SystemTest):
         """It has its own identity, and exactly the rows of the original have been set aside."""
         status = copy.status()
         self.assertNotEqual(status["install_id"], self.installation)
+        self.assertFalse(os.path.exists(os.path.join(copy.state, "enrolment-nonce")))
         self.assertEqual((status["state"], set(status["degraded"]) - {"source", "sync"}, status["auth"].get("reason")),
                          (state, set(), None), copy.text())
         self.assertNotEqual(status.get("session_id"), self.session)
@@ -138,6 +142,7 @@ class CloneTests(CloneTest):
         self.assertEqual(len(self.foreign(copy)), 1)
         # The original has not changed.
         daemon.start()
+        self.assertTrue(os.path.exists(os.path.join(daemon.state, "enrolment-nonce")))
         self.assertEqual((daemon.status()["install_id"], daemon.status()["session_id"]), (self.installation, self.session))
         self.assertEqual(daemon.stored_ids(), self.ids)
 

@@ -54,10 +54,14 @@ final class ClockKeeper: Service {
         }
     }
 
-    /// One look at the clocks; what fails is logged, and the time stands still.
+    /// One look at the clocks; what fails is logged, and the time stands still. What has waited for its time takes its turn.
     func look() async {
         do {
             try await advance(isConfirmed: false)
+            let wall = wall(Responder.now)
+            try await store.write(isRepeatable: true) { session throws(StoreError) in
+                try Turns.take(at: wall, in: session)
+            }
         } catch {
             logger.error("clock: \(error)")
         }

@@ -46,9 +46,11 @@ enum Description {
         {"$ref":"#/components/responses/405"},"409":{"$ref":"#/components/responses/409"},"413":{
         "$ref":"#/components/responses/413"},"503":{"$ref":"#/components/responses/503"}},"requestBody":
         {"required":true,"content":{"application/json":{"schema":{"type":"object","required":["code",
-        "name"],"properties":{"code":{"type":"string"},"name":{"$ref":"#/components/schemas/Name"}}}},
+        "name"],"properties":{"code":{"type":"string"},"name":{"$ref":"#/components/schemas/Name"},
+        "nonce":{"$ref":"#/components/schemas/Nonce"}}}},
         "application/x-www-form-urlencoded":{"schema":{"type":"object","required":["code","name"],
-        "properties":{"code":{"type":"string"},"name":{"$ref":"#/components/schemas/Name"}}}}}}}},
+        "properties":{"code":{"type":"string"},"name":{"$ref":"#/components/schemas/Name"},"nonce":{
+        "$ref":"#/components/schemas/Nonce"}}}}}}}},
         "/v1/claims":{"get":{"operationId":"claims","summary":"Claim codes that are left.","security":
         [{"token":[]},{"session":[]}],"responses":{"200":{"description":"All.","content":{"application/json":
         {"schema":{"type":"object","required":["claims"],"properties":{"claims":{"type":"array","items":
@@ -197,7 +199,7 @@ enum Description {
         {"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{
         "$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":
         "#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}}},
-        "/v1/live":{"get":{"operationId":"live","summary":"Changes as they come: event device, with a device as data; with form=compact, event moves with rows of numbers.",
+        "/v1/live":{"get":{"operationId":"live","summary":"Changes as they come: event device, with a device as data; with form=compact, event moves with rows of numbers; event alive every 15 s.",
         "security":[{"token":[]},{"session":[]}],"parameters":[{"name":"form","in":"query","required":
         false,"description":"compact: one event a second for all that have moved.","schema":{"enum":
         ["full","compact"]}}],"responses":{"200":{"description":"Server-sent events.",
@@ -318,7 +320,8 @@ enum Description {
         "latest":{"$ref":"#/components/schemas/Location"}}},"Tokens":{"type":"object","required":
         ["id","name","access_token","expires_at","refresh_token"],"properties":{"id":{"type":"integer"},
         "name":{"type":"string"},"access_token":{"type":"string"},"expires_at":{"type":"string","format":
-        "date-time","description":"RFC 3339"},"refresh_token":{"type":"string"}}},"Name":{"type":
+        "date-time","description":"RFC 3339"},"refresh_token":{"type":"string"}}},"Nonce":{"type":"string","pattern":"^[0-9A-Fa-f]{32}$",
+        "description":"128 random bits that the vehicle made and keeps: with the same code, name and nonce it asks again when an answer was lost."},"Name":{"type":
         "string","minLength":1,"maxLength":100,"pattern":"^(?!\\.\\.?$)[^/\\u0000-\\u001f\\u007f-\\u009f\\ufdd0-\\ufdef\\ufffe\\uffff]+$"},
         "Command":{"type":"object","required":["id","command","state","created","expires","author",
         "arguments"],"properties":{"id":{"type":"string"},"command":{"type":"string"},"state":{"enum":

@@ -48,22 +48,32 @@ struct Enrolment: Sendable {
         return Response(status: .noContent)
     }
 
-    /// `POST /v1/enroll` with `{"code":…,"name":…}`: 201 with the device and its tokens, as JSON, or, for who accepts
+    /// `POST /v1/enroll` with `{"code":…,"name":…,"nonce":…}`: 201 with the device and its tokens, as JSON, or, for who accepts
     /// `application/toml`, as the lines for its beekond.toml.
     func enroll(_ request: Request, now: Timestamp) async throws -> Response {
         let (body, _) = try await bodies.read(request, limit: Fields.limit)
         let fields = try Fields(body, request.headers)
         let (name, code) = (try fields.text("name"), try fields.text("code"))
         if let complaint = Devices.complaint(aboutName: name) { throw Problem(field: "name", complaint) }
+        let nonce = try Self.nonce(of: fields)
         let lifetime = lifetime
         let made = try await store.write { session throws(StoreError) in
-            try Claims.enroll(name, code: code, lifetime: lifetime, now: now, in: session)
+            try Claims.enroll(name, code: code, nonce: nonce, lifetime: lifetime, now: now, in: session)
         }
         guard let (device, pair) = made else {
             throw Problem(.forbidden, "The code is none, has expired, or is used up.")
         }
         gatekeeper.forget(device.id)
         return Self.answer(device, pair, to: request, at: nil)
+    }
+
+    /// - Returns: nil when none was sent.
+    private static func nonce(of fields: Fields) throws(Problem) -> EnrolmentNonce? {
+        guard fields.has("nonce") else { return nil }
+        guard let nonce = EnrolmentNonce(try fields.text("nonce")) else {
+            throw Problem(field: "nonce", "a nonce is 32 hexadecimal digits, 128 random bits")
+        }
+        return nonce
     }
 
     /// 201 with a device's tokens: as JSON or, for who accepts `application/toml`, as the lines for its beekond.toml.

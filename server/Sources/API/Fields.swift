@@ -56,6 +56,8 @@ struct Fields {
         return (values, repeated)
     }
 
+    func has(_ name: String) -> Bool { values[name] != nil }
+
     /// - Throws: it is not there, or no text.
     func text(_ name: String) throws(Problem) -> String {
         try refuseRepeated(name)

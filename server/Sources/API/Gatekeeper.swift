@@ -70,14 +70,15 @@ final class Gatekeeper: Sendable {
 
     /// The session that the cookies of a request name.
     static func session(_ headers: HTTPFields) -> Secret? {
-        for pair in (headers[.cookie] ?? "").split(separator: ";").prefix(50) {
+        values(of: cookie, in: headers).lazy.compactMap { Secret($0) }.first { $0.kind == .session }
+    }
+
+    /// Values of the cookies of a name that a request has.
+    static func values(of name: String, in headers: HTTPFields) -> [Substring] {
+        (headers[.cookie] ?? "").split(separator: ";").prefix(50).compactMap { pair in
             let text = pair.drop { $0 == " " }
-            guard text.hasPrefix(cookie + "="), let secret = Secret(text.dropFirst(cookie.count + 1)),
-                secret.kind == .session
-            else { continue }
-            return secret
+            return text.hasPrefix(name + "=") ? text.dropFirst(name.count + 1) : nil
         }
-        return nil
     }
 
     private static func bearer(_ value: String) -> Secret? {

@@ -60,7 +60,8 @@ struct Ingest: Sendable {
         }
         var submission = Submission(
             device: device, batch: batch, received: now, keptSince: keptSince, newToken: newToken)
-        submission.isRemembered = TimeRule.isPlausible(batch.id, now: clock.wall(now))
+        submission.wall = clock.wall(now)
+        submission.isRemembered = TimeRule.isPlausible(batch.id, now: submission.wall)
         submission.counter = commands.isSigned ? clock.counter : nil
         return submission
     }

@@ -53,7 +53,7 @@ final class LiveHub: Service {
     private static let slack = 60.0
     /// How long a right is taken for granted.
     private static let trust = Duration.seconds(5)
-    /// Looks between two signs of life on a silent stream.
+    /// Looks between two signs of life; they are events, since a page is told of nothing else. It gives up after 40 seconds.
     private static let silence = 15
     private static let page = 1000
 
@@ -155,7 +155,7 @@ final class LiveHub: Service {
                 logger.error("live: \(error); trying again in a second")
             }
             looks += 1
-            if looks % Self.silence == 0 { tell { _ in Array(":\n\n".utf8) } }
+            if looks % Self.silence == 0 { tell { _ in Array("event: alive\ndata: {}\n\n".utf8) } }
             // Ends early with the server.
             try? await Task.sleep(for: .seconds(1))
         }

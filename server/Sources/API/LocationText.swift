@@ -131,7 +131,16 @@ struct LocationText {
         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
     }
 
+    /// For XML 1.0, which has no place for some characters, not even escaped. A name of before such were refused may have them.
     private static func escaped(_ text: String) -> String {
-        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+        let scalars = text.unicodeScalars.map { scalar -> UnicodeScalar in
+            switch scalar.value {
+            case 0x9, 0xA, 0xD, 0x20...0xD7FF, 0xE000...0xFFFD, 0x10000...0x10FFFF: scalar
+            default: "\u{FFFD}"
+            }
+        }
+        return String(String.UnicodeScalarView(scalars)).replacing("&", with: "&amp;").replacing(
+            "<", with: "&lt;"
+        ).replacing(">", with: "&gt;")
     }
 }

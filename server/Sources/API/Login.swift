@@ -17,6 +17,8 @@ struct Login: Sendable {
     let passwords: Passwords
     let guesses = Guesses()
 
+    /// The cookie of a browser from which a user has logged in before; it is sent with logins alone.
+    private static let known = "beekon_known"
     /// The header with the companion of the session; a name that is always valid.
     static let companion = HTTPField.Name("X-CSRF-Token")
 
@@ -31,9 +33,21 @@ struct Login: Sendable {
         let (name, password) = (try fields.text("name"), try fields.text("password"))
         // Nobody has it, and PostgreSQL could not even be asked.
         guard Devices.canBe(name) else { throw Self.wrong }
-        if let seconds = guesses.delay(of: name, now: now) { throw Problem.tooManyGuesses(seconds) }
-        guard let (user, session) = try await passwords.logIn(name, password, now: now) else {
-            guesses.noteWrong(name, now: now)
+        let browser = Gatekeeper.values(of: Self.known, in: request.headers).lazy.compactMap {
+            KnownBrowser($0)
+        }.first
+        // Before the database is asked: guesses cost nothing.
+        if browser == nil { try judge(name, now: now) }
+        let stored = try await passwords.stored(of: name)
+        let isKnown = passwords.isKnown(browser, to: stored, now: now)
+        // Each browser that is known has guesses of its own, and those of others at the name are not its.
+        let guesser = isKnown ? browser?.text ?? name : name
+        try judge(guesser, now: now)
+        guard
+            let entry = try await passwords.logIn(
+                name, password, stored: stored, isKnown: isKnown, now: now)
+        else {
+            guesses.noteWrong(guesser, now: now)
             throw Self.wrong
         }
         if let old = Gatekeeper.session(request.headers) {
@@ -41,11 +55,22 @@ struct Login: Sendable {
                 try Sessions.end(old, in: database)
             }
         }
-        let identity = Identity(caller: .user(user.role), name: user.name, session: session)
+        let identity = Identity(
+            caller: .user(entry.user.role), name: entry.user.name, session: entry.session)
         var response = Self.description(of: identity)
-        response.headers[.setCookie] = Self.cookie(
-            session.text, seconds: Int(Sessions.lifetime), of: request)
+        response.headers[values: .setCookie] = [
+            Self.cookie(
+                Self.known, entry.browser.text, seconds: Int(KnownBrowser.lifetime), path: "/v1/login",
+                of: request),
+            Self.cookie(
+                Gatekeeper.cookie, entry.session.text, seconds: Int(Sessions.lifetime), of: request),
+        ]
         return response
+    }
+
+    /// - Parameter guesser: a name, or a browser that is known.
+    private func judge(_ guesser: String, now: Timestamp) throws(Problem) {
+        if let seconds = guesses.delay(of: guesser, now: now) { throw Problem.tooManyGuesses(seconds) }
     }
 
     private static var wrong: Problem {
@@ -63,7 +88,8 @@ struct Login: Sendable {
             try Sessions.end(secret, in: database)
         }
         var response = Response(status: .noContent)
-        response.headers[.setCookie] = Self.cookie("", seconds: 0, of: request)
+        // The browser stays known.
+        response.headers[.setCookie] = Self.cookie(Gatekeeper.cookie, "", seconds: 0, of: request)
         return response
     }
 
@@ -100,10 +126,12 @@ struct Login: Sendable {
         return Response(status: .noContent)
     }
 
-    private static func cookie(_ value: String, seconds: Int, of request: Request) -> String {
+    private static func cookie(
+        _ name: String, _ value: String, seconds: Int, path: String = "/", of request: Request
+    ) -> String {
         // nginx says so; without TLS the browser would not keep a cookie that demands it.
         let forwarded = HTTPField.Name("X-Forwarded-Proto").flatMap { request.headers[$0] }
         let secure = forwarded?.lowercased() == "https" ? "; Secure" : ""
-        return "\(Gatekeeper.cookie)=\(value); Path=/; HttpOnly; SameSite=Strict; Max-Age=\(seconds)\(secure)"
+        return "\(name)=\(value); Path=\(path); HttpOnly; SameSite=Strict; Max-Age=\(seconds)\(secure)"
     }
 }

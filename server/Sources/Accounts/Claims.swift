@@ -11,6 +11,26 @@ package struct ClaimEntry: Equatable, Sendable {
     package var uses: Int64
 }
 
+/// What a vehicle shows when it enrols, so that nobody else can ask in its place: 128 random bits.
+package struct EnrolmentNonce: Equatable, Sendable {
+    /// As it is stored. Random bits need no salt and no slow hash: nobody can try them.
+    let hash: [UInt8]
+
+    /// - Parameter text: 32 hexadecimal digits.
+    /// - Returns: nil for anything else.
+    package init?(_ text: String) {
+        guard text.utf8.count == 32, text.utf8.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }) else {
+            return nil
+        }
+        hash = Digest.sha256(Array(text.lowercased().utf8))
+    }
+
+    /// Whether the hash is this nonce's, in a time that does not tell how much of it is.
+    func matches(_ stored: [UInt8]) -> Bool {
+        stored.count == hash.count && CRYPTO_memcmp(stored, hash, hash.count) == 0
+    }
+}
+
 /// Codes for enrolment, in the database, as hashes alone. Each function is for a thread of the store.
 package enum Claims {
     /// Characters that nobody mistakes for others (Crockford's Base32).
@@ -59,43 +79,67 @@ package enum Claims {
 
     /// Makes a device for whoever knows a code.
     ///
-    /// The answer may be lost on its way: as long as none of the device's tokens has been used, the same code and name buy
-    /// new ones, and cost no further use.
+    /// The answer may be lost on its way: as long as none of the device's tokens has been used, the same code, name and nonce
+    /// buy new ones, cost no further use, and do so when the code has expired or is used up since. Without a nonce the code
+    /// must still be good, and whoever knows it and the name is taken for the same vehicle.
     ///
+    /// - Parameter nonce: what the vehicle alone knows; nil when it sent none.
     /// - Returns: nil when the code is none, has expired or is used up.
-    /// - Throws: `.conflict` when the name is taken by another device.
+    /// - Throws: `.conflict` when the name is taken by another device, or a token of this one has been used.
     package static func enroll(
-        _ name: String, code: String, lifetime: Double, now: Timestamp, in session: any Session
+        _ name: String, code: String, nonce: EnrolmentNonce? = nil, lifetime: Double, now: Timestamp,
+        in session: any Session
     ) throws(StoreError) -> (DeviceEntry, TokenPair)? {
         try session.transaction { () throws(StoreError) in
             // The lock on the row makes two enrolments with one code wait for each other.
             let rows = try session.run(
-                "UPDATE claims SET uses = uses WHERE hash = $1 AND expires > $2 RETURNING id, uses",
-                .bytes(Digest.sha256(normalized(code))), .integer(now.milliseconds))
-            guard let id = rows.first?[0].integer, let uses = rows.first?[1].integer else { return nil }
-            if let again = try repeated(name, claim: id, lifetime: lifetime, now: now, in: session) {
+                "UPDATE claims SET uses = uses WHERE hash = $1 RETURNING id, uses, expires",
+                .bytes(Digest.sha256(normalized(code))))
+            guard let id = rows.first?[0].integer, let uses = rows.first?[1].integer,
+                let expires = rows.first?[2].integer
+            else { return nil }
+            let hasExpired = now.milliseconds >= expires
+            if hasExpired, nonce == nil { return nil }
+            if let again = try repeated(
+                name, claim: id, nonce: nonce, lifetime: lifetime, now: now, in: session)
+            {
                 return again
             }
-            guard uses > 0 else { return nil }
+            guard !hasExpired, uses > 0 else { return nil }
             let (entry, pair) = try Devices.insert(
-                name, claim: id, lifetime: lifetime, now: now, in: session)
+                name, claim: id, nonce: nonce, lifetime: lifetime, now: now, in: session)
             try session.run("UPDATE claims SET uses = uses - 1 WHERE id = $1", .integer(id))
             return (entry, pair)
         }
     }
 
+    /// - Returns: nil when this vehicle has not enrolled before.
     private static func repeated(
-        _ name: String, claim: Int64, lifetime: Double, now: Timestamp, in session: any Session
+        _ name: String, claim: Int64, nonce: EnrolmentNonce?, lifetime: Double, now: Timestamp,
+        in session: any Session
     ) throws(StoreError) -> (DeviceEntry, TokenPair)? {
         let rows = try session.run(
             """
-            SELECT id, created FROM devices d WHERE name = $1 AND claim = $2 AND revoked IS NULL
-                AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.device = d.id AND t.used IS NOT NULL)
+            SELECT d.id, d.created, d.enrolment,
+                (SELECT count(*) FROM tokens t WHERE t.device = d.id AND t.used IS NOT NULL)
+            FROM devices d WHERE d.name = $1 AND d.claim = $2 AND d.revoked IS NULL
             """, .text(name), .integer(claim))
-        guard let id = rows.first?[0].integer, let created = rows.first?[1].integer else { return nil }
+        guard let row = rows.first, let id = row[0].integer, let created = row[1].integer,
+            isSame(nonce, row[2].bytes)
+        else { return nil }
+        guard row[3].integer == 0 else {
+            throw StoreError(
+                .conflict, operation: "enrol",
+                message: "the device '\(name)' has enrolled, and has used its tokens")
+        }
         try Devices.forget(id, in: session)
         let pair = try Devices.issue(to: id, pair: 1, parent: nil, lifetime: lifetime, now: now, in: session)
         return (DeviceEntry(id: id, name: name, created: Timestamp(milliseconds: created)), pair)
+    }
+
+    private static func isSame(_ nonce: EnrolmentNonce?, _ known: [UInt8]?) -> Bool {
+        guard let nonce, let known else { return nonce == nil && known == nil }
+        return nonce.matches(known)
     }
 
     /// As somebody may have typed it.

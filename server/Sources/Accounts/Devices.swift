@@ -53,19 +53,25 @@ package enum Devices {
         _ name: String, lifetime: Double, now: Timestamp, in session: any Session
     ) throws(StoreError) -> (DeviceEntry, TokenPair) {
         try session.transaction { () throws(StoreError) in
-            try insert(name, claim: nil, lifetime: lifetime, now: now, in: session)
+            try insert(name, claim: nil, nonce: nil, lifetime: lifetime, now: now, in: session)
         }
     }
 
     /// The same, within a transaction.
     ///
-    /// - Parameter claim: the code with which it enrolled, by number.
+    /// - Parameters:
+    ///   - claim: the code with which it enrolled, by number.
+    ///   - nonce: what it showed with that.
     static func insert(
-        _ name: String, claim: Int64?, lifetime: Double, now: Timestamp, in session: any Session
+        _ name: String, claim: Int64?, nonce: EnrolmentNonce?, lifetime: Double, now: Timestamp,
+        in session: any Session
     ) throws(StoreError) -> (DeviceEntry, TokenPair) {
         let rows = try session.run(
-            "INSERT INTO devices(name, created, claim) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING id",
-            .text(name), .integer(now.milliseconds), .optional(claim))
+            """
+            INSERT INTO devices(name, created, claim, enrolment) VALUES ($1, $2, $3, $4)
+            ON CONFLICT DO NOTHING RETURNING id
+            """,
+            .text(name), .integer(now.milliseconds), .optional(claim), nonce.map { .bytes($0.hash) } ?? .null)
         guard let id = rows.first?.first?.integer else {
             throw StoreError(
                 .conflict, operation: "add a device", message: "there is a device '\(name)' already")
@@ -181,7 +187,7 @@ package enum Devices {
         return .shownAgain
     }
 
-    /// Gives a device new tokens, and ends at once those that it had.
+    /// Gives a device new tokens, and ends at once those that it had. An enrolment that is still under way buys nothing more.
     ///
     /// - Returns: nil when there is no such device, or it is revoked.
     package static func renew(
@@ -190,7 +196,10 @@ package enum Devices {
         try session.transaction { () throws(StoreError) in
             // The lock on the row: of two that renew, the second ends what the first has given.
             let rows = try session.run(
-                "UPDATE devices SET revoked = revoked WHERE id = $1 AND revoked IS NULL RETURNING name, created",
+                """
+                UPDATE devices SET claim = NULL, enrolment = NULL WHERE id = $1 AND revoked IS NULL
+                RETURNING name, created
+                """,
                 .integer(device))
             guard let name = rows.first?[0].text, let created = rows.first?[1].integer else { return nil }
             try forget(device, in: session)

@@ -10,11 +10,11 @@ package final class PasswordMill: Sendable {
     }
 
     private struct Line: Sendable {
-        var orders: [Order] = []
+        var orders = PasswordLine<Order>()
         var isClosed = false
 
         mutating func take() -> Work? {
-            if !orders.isEmpty { return .hash(orders.removeFirst()) }
+            if let order = orders.take() { return .hash(order) }
             return isClosed ? .end : nil
         }
     }
@@ -23,9 +23,6 @@ package final class PasswordMill: Sendable {
         case hash(Order)
         case end
     }
-
-    /// Who waits longer than a few seconds asks again.
-    private static let longestLine = 16
 
     private let line = Monitor(Line())
     private let thread: WorkerThread
@@ -39,20 +36,20 @@ package final class PasswordMill: Sendable {
         }
     }
 
+    /// - Parameters:
+    ///   - name: whose turn it takes.
+    ///   - isKnown: it is of somebody who waits among those who are known.
     /// - Throws: `.overloaded` when too many wait.
-    package func hash(_ password: String, salt: [UInt8]) async throws(StoreError) -> [UInt8] {
+    package func hash(
+        _ password: String, salt: [UInt8], of name: String, isKnown: Bool
+    ) async throws(StoreError) -> [UInt8] {
         let result: Result<[UInt8], StoreError> = await withCheckedContinuation { continuation in
             let order = Order(password: password, salt: salt, reply: { continuation.resume(returning: $0) })
-            let isTaken = line.change { line in
-                guard !line.isClosed, line.orders.count < Self.longestLine else { return false }
-                line.orders.append(order)
-                return true
+            let refused = line.change { line in
+                line.isClosed ? order : line.orders.add(order, of: name, isKnown: isKnown)
             }
-            if !isTaken {
-                continuation.resume(
-                    returning: .failure(
-                        StoreError(.overloaded, operation: "password", message: "too many log in at once")))
-            }
+            refused?.reply(
+                .failure(StoreError(.overloaded, operation: "password", message: "too many log in at once")))
         }
         return try result.get()
     }

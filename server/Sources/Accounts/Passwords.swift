@@ -2,6 +2,15 @@ package import Base
 internal import CServerCrypto
 package import ServerStore
 
+/// What is stored of the password of a user.
+package struct StoredPassword: Equatable, Sendable {
+    /// The user, by number.
+    let account: Int64
+    let salt: [UInt8]
+    let hash: [UInt8]
+    fileprivate let user: UserEntry
+}
+
 /// Passwords of users. What is stored is a hash that is slow to make, with a salt of its own.
 package struct Passwords: Sendable {
     private let store: Store
@@ -23,7 +32,8 @@ package struct Passwords: Sendable {
     /// - Returns: false when there is no such user.
     package func set(_ password: String, of name: String, now: Timestamp) async throws(StoreError) -> Bool {
         let salt = Secret.random(16)
-        let hash = try await mill.hash(password, salt: salt)
+        // Who may do that is known.
+        let hash = try await mill.hash(password, salt: salt, of: name, isKnown: true)
         return try await store.write { session throws(StoreError) in
             try session.transaction { () throws(StoreError) in
                 let rows = try session.run("SELECT id FROM users WHERE name = $1", .text(name))
@@ -39,12 +49,8 @@ package struct Passwords: Sendable {
         }
     }
 
-    /// Begins a session for who knows the password. It takes as long for a name that nobody has.
-    ///
-    /// - Returns: nil when name and password do not belong together.
-    package func logIn(
-        _ name: String, _ password: String, now: Timestamp
-    ) async throws(StoreError) -> (user: UserEntry, session: Secret)? {
+    /// - Returns: nil for a name that nobody with a password has.
+    package func stored(of name: String) async throws(StoreError) -> StoredPassword? {
         let row = try await store.read { session throws(StoreError) in
             try session.run(
                 """
@@ -53,15 +59,45 @@ package struct Passwords: Sendable {
                 """, .text(name)
             ).first
         }
-        let salt = row?[4].bytes ?? [UInt8](repeating: 0, count: 16)
-        let hash = try await mill.hash(String(password.prefix(200)), salt: salt)
-        guard let row, let user = Users.entry(row), let known = row[5].bytes, known.count == hash.count,
-            CRYPTO_memcmp(known, hash, hash.count) == 0
+        guard let row, let user = Users.entry(row), let salt = row[4].bytes, let hash = row[5].bytes else {
+            return nil
+        }
+        return StoredPassword(account: user.id, salt: salt, hash: hash, user: user)
+    }
+
+    /// Whether a browser has shown that this user has logged in from it before.
+    package func isKnown(_ browser: KnownBrowser?, to password: StoredPassword?, now: Timestamp) -> Bool {
+        guard let browser, let password else { return false }
+        return browser.isGood(for: password, now: now)
+    }
+
+    /// Begins a session for who knows the password. It takes as long for a name that nobody has.
+    ///
+    /// - Parameters:
+    ///   - stored: of that name; nil when nobody has it.
+    ///   - isKnown: whether it waits among those who are known.
+    /// - Returns: nil when name and password do not belong together.
+    package func logIn(
+        _ name: String, _ password: String, stored: StoredPassword?, isKnown: Bool, now: Timestamp
+    ) async throws(StoreError) -> Entry? {
+        let salt = stored?.salt ?? [UInt8](repeating: 0, count: 16)
+        let hash = try await mill.hash(String(password.prefix(200)), salt: salt, of: name, isKnown: isKnown)
+        guard let stored, stored.hash.count == hash.count, CRYPTO_memcmp(stored.hash, hash, hash.count) == 0
         else { return nil }
         // The password may have been changed meanwhile.
         let session = try await store.write { session throws(StoreError) in
-            try Sessions.begin(of: user.id, hash: hash, now: now, in: session)
+            try Sessions.begin(of: stored.account, hash: hash, now: now, in: session)
         }
-        return session.map { (user, $0) }
+        return session.map {
+            Entry(user: stored.user, session: $0, browser: KnownBrowser(of: stored, now: now))
+        }
+    }
+
+    /// Who has come in, and with what.
+    package struct Entry: Sendable {
+        package var user: UserEntry
+        package var session: Secret
+        /// For the next time.
+        package var browser: KnownBrowser
     }
 }

@@ -32,14 +32,12 @@ package struct Secret: Equatable, Sendable {
 
     private static let size = 32
     private static let length = 43
-    private static let alphabet = Array(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
     /// A new one.
     package init(_ kind: Kind, of owner: Int64) {
         self.kind = kind
         self.owner = owner
-        secret = Self.text(Self.random(Self.size))
+        secret = Base64URL.text(Self.random(Self.size))
     }
 
     /// - Returns: nil for what is no token of this form.
@@ -48,7 +46,7 @@ package struct Secret: Equatable, Sendable {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let kind = Kind.allCases.first(where: { parts[0] == "bk" + $0.letter }),
             let owner = Int64(parts[1]), owner > 0, String(owner) == parts[1],
-            parts[2].utf8.count == Self.length, parts[2].utf8.allSatisfy({ Self.alphabet.contains($0) })
+            parts[2].utf8.count == Self.length, Base64URL.isText(parts[2])
         else { return nil }
         self.kind = kind
         self.owner = owner
@@ -84,20 +82,5 @@ package struct Secret: Equatable, Sendable {
         var bytes = [UInt8](repeating: 0, count: count)
         precondition(RAND_bytes(&bytes, Int32(count)) == 1, "libcrypto has no random numbers")
         return bytes
-    }
-
-    private static func text(_ bytes: [UInt8]) -> String {
-        var text: [UInt8] = []
-        var (bits, count): (UInt32, Int) = (0, 0)
-        for byte in bytes {
-            bits = bits << 8 | UInt32(byte)
-            count += 8
-            while count >= 6 {
-                count -= 6
-                text.append(alphabet[Int(bits >> UInt32(count) & 63)])
-            }
-        }
-        if count > 0 { text.append(alphabet[Int(bits << UInt32(6 - count) & 63)]) }
-        return String(decoding: text, as: UTF8.self)
     }
 }

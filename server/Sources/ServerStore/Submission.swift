@@ -7,6 +7,8 @@ package struct Submission: Sendable {
     package var batch: Batch
     /// When it arrived, by this server's clock.
     package var received: Timestamp
+    /// The same by the lesser of this clock and the database's: when the device was heard of.
+    package var wall: Timestamp
     /// Rows of before this moment are acknowledged and not stored; nil: all are.
     package var keptSince: Timestamp?
     /// Whether a batch with its id is known when it comes again. Ids of another time than ours would need a partition of their
@@ -24,6 +26,7 @@ package struct Submission: Sendable {
         self.device = device
         self.batch = batch
         self.received = received
+        wall = received
         self.keptSince = keptSince
         self.newToken = newToken
     }

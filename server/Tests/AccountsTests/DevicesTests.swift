@@ -83,43 +83,6 @@ import Testing
         store.close()
     }
 
-    @Test(
-        "requests that are lost, late, doubled or cut off by a crash lock nobody out, and nobody is accused")
-    func model() async throws {
-        for seed in 1...12 {
-            var random = Lottery(seed: UInt64(seed))
-            var (_, held) = try await add("van \(seed)")
-            var (durable, now) = (held, start)
-            var late: [(at: Timestamp, secret: Secret)] = []
-            for _ in 0..<60 {
-                now = now.advanced(bySeconds: [0.5, 5, 30, 3600, 86_400].randomElement(using: &random) ?? 1)
-                for request in late where request.at <= now {
-                    // It comes in its turn, and nobody reads the answer.
-                    if request.secret.kind == .refresh {
-                        #expect(try await exchange(request.secret, at: request.at) != .shownAgain)
-                    } else {
-                        _ = try await show(request.secret, at: request.at)
-                    }
-                }
-                late.removeAll { $0.at <= now }
-                if random.hits(0.1) { held = durable }
-                let delay = Double.random(in: 0...30, using: &random)
-                if random.hits(0.1) { late.append((now.advanced(bySeconds: delay), held.access)) }
-                if random.hits(0.5), try await show(held.access, at: now) { continue }
-                if random.hits(0.4) { late.append((now.advanced(bySeconds: delay), held.refresh)) }
-                if random.hits(0.2) { continue }
-                let next = try #require(try await bought(held.refresh, at: now), "seed \(seed): locked out")
-                if random.hits(0.3) { continue }
-                if random.hits(0.1) {
-                    held = durable
-                } else {
-                    (held, durable) = (next, next)
-                }
-            }
-        }
-        store.close()
-    }
-
     @Test("a revoked device may nothing, at once and for ever") func revoking() async throws {
         let (device, pair) = try await add("van")
         let start = start
@@ -168,23 +131,4 @@ import Testing
         #expect((Devices.complaint(aboutName: name) == nil) == isName)
         #expect(Devices.complaint(aboutName: String(repeating: "x", count: 101)) != nil)
     }
-}
-
-/// Chance that is the same each time (SplitMix64).
-private struct Lottery: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-        return value ^ value >> 31
-    }
-
-    mutating func hits(_ probability: Double) -> Bool { Double.random(in: 0..<1, using: &self) < probability }
 }

@@ -34,18 +34,29 @@ import Testing
         }
     }
 
+    private var passwords: Passwords { Passwords(store: store, mill: mill) }
+
+    private func made(_ password: String, _ salt: String) async throws -> [UInt8] {
+        try await mill.hash(password, salt: Array(salt.utf8), of: "ada", isKnown: false)
+    }
+
+    private func logIn(_ name: String, _ password: String, now: Timestamp) async throws -> Passwords.Entry? {
+        try await passwords.logIn(
+            name, password, stored: passwords.stored(of: name), isKnown: false, now: now)
+    }
+
     @Test("scrypt is that of RFC 7914, salted, and one at a time in a bounded line") func hashing()
         async throws
     {
         // Computed by OpenSSL's `kdf` program: N 16384, r 8, p 5, 32 bytes.
-        let hash = try await mill.hash("correct horse", salt: Array("battery staple!!".utf8))
+        let hash = try await made("correct horse", "battery staple!!")
         #expect(hash.count == 32)
-        #expect(try await mill.hash("correct horse", salt: Array("battery staple!?".utf8)) != hash)
-        #expect(try await mill.hash("correct horse", salt: Array("battery staple!!".utf8)) == hash)
+        #expect(try await made("correct horse", "battery staple!?") != hash)
+        #expect(try await made("correct horse", "battery staple!!") == hash)
         let mill = mill
         let refused = await withTaskGroup(of: Bool.self) { group in
             for _ in 0..<40 {
-                group.addTask { (try? await mill.hash("x", salt: [1])) == nil }
+                group.addTask { (try? await mill.hash("x", salt: [1], of: "ada", isKnown: false)) == nil }
             }
             return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
         }
@@ -55,16 +66,15 @@ import Testing
 
     @Test("a session begins with the password, and ends with logout, time, a new password and the user")
     func sessions() async throws {
-        let passwords = Passwords(store: store, mill: mill)
         try await add("ada")
         #expect(
-            try await passwords.logIn("ada", "long enough", now: start) == nil, "there is no password yet")
+            try await logIn("ada", "long enough", now: start) == nil, "there is no password yet")
         #expect(try await passwords.set("long enough", of: "ada", now: start))
         #expect(try await passwords.set("long enough", of: "bob", now: start) == false)
-        #expect(try await passwords.logIn("ada", "long enough!", now: start) == nil)
-        #expect(try await passwords.logIn("bob", "long enough", now: start) == nil)
-        let first = try #require(try await passwords.logIn("ada", "long enough", now: start)).session
-        let second = try #require(try await passwords.logIn("ada", "long enough", now: start)).session
+        #expect(try await logIn("ada", "long enough!", now: start) == nil)
+        #expect(try await logIn("bob", "long enough", now: start) == nil)
+        let first = try #require(try await logIn("ada", "long enough", now: start)).session
+        let second = try #require(try await logIn("ada", "long enough", now: start)).session
         #expect(first != second)
         #expect(try await user(of: first, at: start)?.name == "ada")
         #expect(try await user(of: Secret(.session, of: first.owner), at: start) == nil)
@@ -75,7 +85,7 @@ import Testing
         #expect(try await user(of: second, at: start) != nil)
         #expect(try await passwords.set("longer than that", of: "ada", now: start))
         #expect(try await user(of: second, at: start) == nil)
-        let third = try #require(try await passwords.logIn("ada", "longer than that", now: start)).session
+        let third = try #require(try await logIn("ada", "longer than that", now: start)).session
         _ = try await store.write { session throws(StoreError) in try Users.remove("ada", in: session) }
         #expect(try await user(of: third, at: start) == nil)
         let cells = try await store.read { session throws(StoreError) in
@@ -86,13 +96,12 @@ import Testing
     }
 
     @Test("a user has so many sessions, of which the oldest end") func manySessions() async throws {
-        let passwords = Passwords(store: store, mill: mill)
         try await add("ada")
         _ = try await passwords.set("long enough", of: "ada", now: start)
         var sessions: [Secret] = []
         for number in 0..<22 {
             let now = start.advanced(bySeconds: Double(number))
-            sessions.append(try #require(try await passwords.logIn("ada", "long enough", now: now)).session)
+            sessions.append(try #require(try await logIn("ada", "long enough", now: now)).session)
         }
         let now = start.advanced(bySeconds: 30)
         #expect(try await user(of: sessions[1], at: now) == nil)
@@ -105,6 +114,56 @@ import Testing
         #expect(secret.hasCompanion(secret.companion))
         #expect(!secret.hasCompanion("") && !secret.hasCompanion(Secret(.session, of: 1).companion))
         #expect(!secret.hasCompanion(secret.text))
+    }
+
+    // MARK: Browsers that are known
+
+    @Test("a browser is known for 90 days, to its user, until the password is a new one") func known()
+        async throws
+    {
+        for name in ["ada", "bob"] {
+            try await add(name)
+            _ = try await passwords.set("long enough", of: name, now: start)
+        }
+        let browser = try #require(try await logIn("ada", "long enough", now: start)).browser
+        let shown = try #require(KnownBrowser(browser.text))
+        #expect(shown == browser)
+        func isKnown(_ name: String, after days: Double = 0) async throws -> Bool {
+            let stored = try await passwords.stored(of: name)
+            return passwords.isKnown(shown, to: stored, now: start.advanced(bySeconds: days * 86_400))
+        }
+        #expect(try await isKnown("ada"))
+        #expect(try await isKnown("ada", after: 89.99))
+        #expect(try await isKnown("ada", after: 90.01) == false)
+        #expect(try await isKnown("bob") == false)
+        #expect(try await isKnown("eve") == false)
+        // The same password is another one: its salt is.
+        _ = try await passwords.set("long enough", of: "ada", now: start)
+        #expect(try await isKnown("ada") == false)
+        let stored = try await passwords.stored(of: "ada")
+        #expect(!passwords.isKnown(nil, to: stored, now: start))
+        close()
+    }
+
+    @Test("names take turns, and the one with the most gives way; who is known waits in a line of his own")
+    func turns() {
+        var line = PasswordLine<String>()
+        for number in 0..<16 { #expect(line.add("x\(number)", of: "x", isKnown: false) == nil) }
+        #expect(line.add("x16", of: "x", isKnown: false) == "x16")
+        #expect(line.add("a0", of: "a", isKnown: false) == "x15")
+        #expect(line.add("b0", of: "b", isKnown: false) == "x14")
+        #expect(line.add("a1", of: "a", isKnown: false) == "x13")
+        #expect(line.add("k0", of: "x", isKnown: true) == nil)
+        #expect(line.add("k1", of: "x", isKnown: true) == nil)
+        let order = (0..<8).map { _ in line.take() }
+        #expect(order == ["k0", "x0", "k1", "a0", "b0", "x1", "a1", "x2"])
+        for _ in 0..<10 { #expect(line.take()?.hasPrefix("x") == true) }
+        #expect(line.take() == nil)
+        #expect(line.add("y", of: "y", isKnown: false) == nil && line.take() == "y")
+        // All of one each: nobody gives way.
+        for number in 0..<16 { #expect(line.add("\(number)", of: "\(number)", isKnown: true) == nil) }
+        #expect(line.add("z", of: "z", isKnown: true) == "z")
+        #expect((0..<16).map { _ in line.take() } == (0..<16).map { "\($0)" })
     }
 
     // MARK: Claim codes

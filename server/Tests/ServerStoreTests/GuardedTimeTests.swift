@@ -118,8 +118,13 @@ private struct Run {
         if !isNew || vehicles == 5 { #expect(run.ahead == 0) }
     }
 
-    @Test("400 days ahead, and started again every five seconds: a restart gives nothing") func restarts() {
-        var run = Run.settled(vehicles: [0])
+    @Test(
+        "400 days ahead, and started again every five seconds: a restart gives nothing",
+        arguments: [0, 1, 5],
+        [false, true])
+    func restarts(vehicles: Int, isNew: Bool) {
+        var run = isNew ? Run() : Run.settled()
+        run.vehicles = Array(repeating: 0, count: vehicles)
         run.error = far
         for _ in 0..<17_280 { run.restarts(after: 5000) }
         #expect(run.mostAhead <= 0 && run.time.leap?.held == 0)
@@ -141,8 +146,9 @@ private struct Run {
         #expect(run.ahead == 30)
     }
 
-    @Test("a machine without a clock of its own boots 60 days behind, and NTP sets it") func behind() {
-        var run = Run.settled(vehicles: [0])
+    @Test("a machine without a clock of its own boots 60 days behind, and NTP sets it", arguments: [0, 1, 5])
+    func behind(vehicles: Int) {
+        var run = Run.settled(vehicles: Array(repeating: 0, count: vehicles))
         run.error = -60 * Run.day
         run.restarts(after: 3_600_000)
         run.runs(days: 0.01)

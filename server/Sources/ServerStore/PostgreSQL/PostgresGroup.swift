@@ -180,6 +180,11 @@ struct PostgresGroup {
         return newest.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
+    /// The new batches with locations that are ahead, by device.
+    func ahead(of places: [Int]) -> [Submission] {
+        places.map { group[$0] }.filter { $0.newestAhead != nil }.sorted { $0.device < $1.device }
+    }
+
     /// For each device, the batch of the group that came last, by device; with the last status of any of them.
     var presences: [Submission] {
         var last: [Int64: Submission] = [:]

@@ -72,6 +72,8 @@ enum PostgresSchema {
             device bigint NOT NULL, id uuid NOT NULL, state bigint NOT NULL, since bigint NOT NULL,
             PRIMARY KEY (device, id));
         ALTER TABLE devices ADD COLUMN shown_again bigint;
+        ALTER TABLE devices ADD COLUMN enrolment bytea;
+        CREATE TABLE ahead(device bigint PRIMARY KEY, since bigint NOT NULL, time bigint NOT NULL);
         ALTER TABLE tokens ADD COLUMN pair bigint;
         ALTER TABLE tokens ADD COLUMN ended bigint;
         CREATE TABLE ended_tokens(

@@ -44,6 +44,7 @@ extension PostgresSession {
                 try copy(group.events(of: fresh.places), into: "events")
                 try copy(group.vehicleEvents(of: fresh.places), into: "vehicle_events")
                 try noteLatest(group.latest(of: fresh.places))
+                try noteAhead(group.ahead(of: fresh.places))
                 return try receipts(of: group, fresh, inserted: nil)
             }
         } catch {
@@ -70,6 +71,7 @@ extension PostgresSession {
                 }
             }
             try noteLatest(group.latest(of: fresh.places))
+            try noteAhead(group.ahead(of: fresh.places))
             return try receipts(of: group, fresh, inserted: inserted)
         }
     }
@@ -162,14 +164,14 @@ extension PostgresSession {
             INSERT INTO presence(device, seen, install_id, platform, version, model, status, status_time, writer)
             SELECT *, 3 FROM unnest($1, $2, $3, $4, $5, $6, $7, $8)
             ON CONFLICT (device) DO UPDATE SET
-                seen = greatest(presence.seen, excluded.seen), install_id = excluded.install_id,
+                seen = excluded.seen, install_id = excluded.install_id,
                 platform = excluded.platform, version = excluded.version, model = excluded.model,
                 status = coalesce(excluded.status, presence.status),
                 status_time = coalesce(excluded.status_time, presence.status_time)
             """,
             with: [
                 .array(.int8, submissions.map { .integer($0.device) }),
-                .array(.int8, submissions.map { .integer($0.received.milliseconds) }),
+                .array(.int8, submissions.map { .integer($0.wall.milliseconds) }),
                 .array(.uuid, submissions.map { $0.batch.device.installID.map { .id($0) } ?? .null }),
                 .array(.text, submissions.map { .text($0.batch.device.platform) }),
                 .array(.text, submissions.map { .text($0.batch.device.version) }),
@@ -178,7 +180,7 @@ extension PostgresSession {
                 .array(
                     .int8,
                     zip(submissions, statuses).map { submission, status in
-                        .optional(status == nil ? nil : submission.received.milliseconds)
+                        .optional(status == nil ? nil : submission.wall.milliseconds)
                     }),
             ])
     }
@@ -289,6 +291,13 @@ extension PostgresSession {
                 column { $0.accuracy }, column { $0.speed }, column { $0.bearing }, column { $0.altitude },
                 .array(.int8, rows.map { .integer(Int64($0.row.codes.rawValue)) }),
             ])
+    }
+
+    /// - Parameter submissions: by device.
+    private func noteAhead(_ submissions: [Submission]) throws(Refusal) {
+        for submission in submissions {
+            if let ahead = submission.ahead { _ = try query(Submission.noteAhead, ahead) }
+        }
     }
 
     private func copy(_ rows: [PostgresGroup.Row<LocationRow>], into table: String) throws(Refusal) {

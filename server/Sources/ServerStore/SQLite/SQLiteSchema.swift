@@ -73,6 +73,8 @@ enum SQLiteSchema {
             device INTEGER NOT NULL, id BLOB NOT NULL, state INTEGER NOT NULL, since INTEGER NOT NULL,
             PRIMARY KEY (device, id)) STRICT, WITHOUT ROWID;
         ALTER TABLE devices ADD COLUMN shown_again INTEGER;
+        ALTER TABLE devices ADD COLUMN enrolment BLOB;
+        CREATE TABLE ahead(device INTEGER PRIMARY KEY, since INTEGER NOT NULL, time INTEGER NOT NULL) STRICT;
         ALTER TABLE tokens ADD COLUMN pair INTEGER;
         ALTER TABLE tokens ADD COLUMN ended INTEGER;
         CREATE TABLE ended_tokens(

@@ -84,6 +84,7 @@ extension SQLiteSession {
                 ])
         }
         if let newest = submission.newest { try noteLatest(newest, of: submission.device) }
+        if let ahead = submission.ahead { _ = try rows(Submission.noteAhead, ahead) }
         var receipt = Receipt(stored: stored, duplicates: kept - stored, expired: expired)
         receipt.hasOtherRows = novelty == .rows
         return receipt
@@ -168,16 +169,16 @@ extension SQLiteSession {
             """
             INSERT INTO presence(device, seen, install_id, platform, version, model, status, status_time)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (device) DO UPDATE SET
-                seen = max(seen, excluded.seen), install_id = excluded.install_id, platform = excluded.platform,
+                seen = excluded.seen, install_id = excluded.install_id, platform = excluded.platform,
                 version = excluded.version, model = excluded.model, status = coalesce(excluded.status, status),
                 status_time = coalesce(excluded.status_time, status_time)
             """,
             [
-                .integer(submission.device), .integer(submission.received.milliseconds),
+                .integer(submission.device), .integer(submission.wall.milliseconds),
                 .blob(installID.bytes), .text(facts.platform), .text(facts.version),
                 facts.model.map { .text($0) } ?? .null,
                 status.map { .text(String(decoding: $0, as: UTF8.self)) } ?? .null,
-                .optional(status == nil ? nil : submission.received.milliseconds),
+                .optional(status == nil ? nil : submission.wall.milliseconds),
             ])
     }
 
@@ -226,12 +227,5 @@ extension SQLiteSession {
                 .real(row.longitude), .optional(row.accuracy), .optional(row.speed), .optional(row.bearing),
                 .optional(row.altitude), .integer(Int64(row.codes.rawValue)),
             ])
-    }
-}
-
-extension Submission {
-    /// The newest location that is to be stored.
-    var newest: LocationRow? {
-        batch.locations.filter { isKept($0.time) }.max { $0.time < $1.time }
     }
 }

@@ -9,7 +9,7 @@ export function h(name, attributes = {}, ...children) {
         else if (key === "value" || key === "checked") element[key] = value;
         else element.setAttribute(key, value === true ? "" : String(value));
     }
-    element.append(...children.flat().filter((child) => child !== undefined && child !== null && child !== false));
+    element.append(...children.flat(Infinity).filter((child) => child !== undefined && child !== null && child !== false));
     return element;
 }
 

@@ -1,18 +1,24 @@
 // The vehicles as they are now: read once, then kept by the server's stream of changes.
 import { read } from "./api.js";
-import { judge } from "./health.js";
+import { judge, unreadable } from "./health.js";
+import { number, placeOf, speedOf, statusOf, text, timeOf } from "./status.js";
 
 const motions = ["moving", "stationary", "unknown"];
 /** Milliseconds before another try; a part of it is chance, so that pages do not come back together. */
 const RETRY = 4000;
 /** A page that nobody looks at lets go of its stream after so long. */
 const HIDDEN = 30_000;
+/** The server says every 15 seconds that it is there; a path that says nothing for so long is dead, whatever TCP thinks. */
+const SILENCE = 40_000;
 
 export const vehicles = new Map();
+/** Names of vehicles of which something cannot be shown, by number, until something is heard of them again. */
+export const broken = new Map();
 const listeners = new Set();
 const changed = new Set();
 let source = null;
 let retry = 0;
+let watchdog = 0;
 let offset = 0;
 let frame = 0;
 let hidden = 0;
@@ -41,39 +47,57 @@ function tell() {
     }, document.hidden ? 1000 : undefined);
 }
 
+/** What an action makes of a vehicle. One that breaks it is named, and the others are shown all the same. */
+export function safely(vehicle, action, otherwise) {
+    try {
+        return action(vehicle);
+    } catch (error) {
+        if (!broken.has(vehicle.id)) {
+            console.warn(`vehicle ${vehicle.id}:`, error);
+            broken.set(vehicle.id, vehicle.name);
+            tell();
+        }
+        return otherwise;
+    }
+}
+
+/** Those that are somewhere. */
+export const placed = () => [...vehicles.values()].filter((vehicle) => safely(vehicle, ({ latest, revoked }) => latest && !revoked));
+
 export function health(vehicle) {
     const time = now();
     // Nothing in it is finer than a minute.
     if (!vehicle.health || time - vehicle.judged > 20_000) {
-        vehicle.health = judge(vehicle, time);
+        vehicle.health = safely(vehicle, () => judge(vehicle, time), unreadable);
         vehicle.judged = time;
     }
     return vehicle.health;
 }
 
+/** A device as the server describes it; what it is told by vehicles may be anything. */
 function take(device) {
     const vehicle = vehicles.get(device.id) ?? { id: device.id, trail: [] };
-    vehicle.name = device.name;
-    vehicle.created = Date.parse(device.created);
-    vehicle.revoked = device.revoked ? Date.parse(device.revoked) : 0;
-    vehicle.shownAgain = device.token_shown_again ? Date.parse(device.token_shown_again) : 0;
-    vehicle.other = device.other_installation;
-    vehicle.seen = device.seen ? Date.parse(device.seen) : 0;
-    vehicle.status = device.status;
-    vehicle.statusReceived = Date.parse(device.status_received ?? "") || 0;
-    vehicle.version = device.status?.version ?? device.sdk_version;
-    vehicle.model = device.model;
-    vehicle.platform = device.platform;
-    if (device.latest) {
-        const { latest } = device;
-        move(vehicle, {
-            time: Date.parse(latest.timestamp), latitude: latest.latitude, longitude: latest.longitude, speed: latest.speed,
-            bearing: latest.bearing, motion: latest.motion,
-        });
-    }
-    vehicle.health = null;
+    vehicle.name = text(device.name) ?? `Vehicle ${device.id}`;
+    broken.delete(device.id);
     vehicles.set(device.id, vehicle);
     changed.add(vehicle);
+    safely(vehicle, () => describe(vehicle, device));
+}
+
+function describe(vehicle, device) {
+    vehicle.health = null;
+    vehicle.created = timeOf(device.created);
+    vehicle.revoked = timeOf(device.revoked);
+    vehicle.shownAgain = timeOf(device.token_shown_again);
+    vehicle.other = text(device.other_installation);
+    vehicle.seen = timeOf(device.seen);
+    vehicle.status = statusOf(device.status);
+    vehicle.statusReceived = timeOf(device.status_received);
+    vehicle.version = vehicle.status?.version ?? text(device.sdk_version);
+    vehicle.model = text(device.model);
+    vehicle.platform = text(device.platform);
+    const place = placeOf(device.latest);
+    if (place) move(vehicle, place);
 }
 
 function move(vehicle, place) {
@@ -91,11 +115,14 @@ function takeMoves({ at, moves }) {
     for (const [id, seen, time, latitude, longitude, speed, bearing, codes] of moves) {
         const vehicle = vehicles.get(id);
         if (!vehicle) continue;
-        vehicle.seen = at + (seen ?? 0);
-        if (time !== undefined) {
-            move(vehicle, { time: at + time, latitude, longitude, speed, bearing, motion: motions[codes >> 3 & 3] });
-        }
-        vehicle.health = null;
+        safely(vehicle, () => {
+            vehicle.health = null;
+            vehicle.seen = at + (seen ?? 0);
+            if (time === undefined) return;
+            move(vehicle, {
+                time: at + time, latitude, longitude, speed: speedOf(speed), bearing: number(bearing, 0, 360), motion: motions[codes >> 3 & 3],
+            });
+        });
         changed.add(vehicle);
     }
     tell();
@@ -106,6 +133,7 @@ export async function load() {
     const { devices } = await read("/v1/devices");
     const known = new Set(devices.map((device) => device.id));
     for (const id of vehicles.keys()) if (!known.has(id)) vehicles.delete(id);
+    for (const id of broken.keys()) if (!known.has(id)) broken.delete(id);
     devices.forEach(take);
     everything = true;
     tell();
@@ -121,39 +149,55 @@ export function open() {
     wanted = true;
     if (source) return;
     clearTimeout(retry);
-    source = new EventSource("/v1/live?form=compact");
-    source.addEventListener("hello", async (event) => {
+    const stream = source = new EventSource("/v1/live?form=compact");
+    const on = (name, action) => stream.addEventListener(name, (event) => {
+        if (stream !== source) return;
+        listen();
+        action(event);
+    });
+    listen();
+    on("hello", async (event) => {
         offset = Date.parse(JSON.parse(event.data).time) - Date.now();
         try {
             // After the stream has begun, so that nothing falls between the two.
             await load();
-            become("live");
+            if (stream === source) become("live");
         } catch {
-            again();
+            if (stream === source) again();
         }
     });
-    source.addEventListener("moves", (event) => takeMoves(JSON.parse(event.data)));
-    source.addEventListener("device", (event) => {
+    on("moves", (event) => takeMoves(JSON.parse(event.data)));
+    on("device", (event) => {
         take(JSON.parse(event.data));
         tell();
     });
-    source.addEventListener("error", again);
+    on("alive", () => {});
+    stream.addEventListener("error", () => stream === source && again());
+}
+
+/** Something has been heard, or is to be heard now. */
+function listen() {
+    clearTimeout(watchdog);
+    watchdog = setTimeout(again, SILENCE);
+}
+
+function hangUp() {
+    clearTimeout(watchdog);
+    clearTimeout(retry);
+    source?.close();
+    source = null;
 }
 
 function again() {
-    source?.close();
-    source = null;
+    hangUp();
     if (!wanted) return;
     become("lost");
-    clearTimeout(retry);
     retry = setTimeout(open, RETRY * (0.5 + Math.random()));
 }
 
 export function close() {
     wanted = false;
-    clearTimeout(retry);
-    source?.close();
-    source = null;
+    hangUp();
     become("off");
 }
 

@@ -1,4 +1,5 @@
 // Values as people read them, in their own language and time zone.
+import { speedOf } from "./status.js";
 
 const dayTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
@@ -32,7 +33,7 @@ export function distance(meters) {
     return meters < 100_000 ? `${tenths.format(meters / 1000)} km` : `${whole.format(meters / 1000)} km`;
 }
 
-export const speed = (metersPerSecond) => `${whole.format(metersPerSecond * 3.6)} km/h`;
+export const speed = (metersPerSecond) => (speedOf(metersPerSecond) === undefined ? "–" : `${whole.format(metersPerSecond * 3.6)} km/h`);
 
 const points = ["N", "NE", "E", "SE", "S", "SW", "W", "NW"];
 export const heading = (degrees) => points[Math.round(degrees / 45) % 8];

@@ -25,6 +25,9 @@ export const levels = {
 };
 export const order = Object.keys(levels);
 
+/** Of a vehicle that cannot be judged. */
+export const unreadable = { level: "warn", word: levels.warn, why: ["what it says of itself cannot be read"] };
+
 /** `{level, word, why}`: `why` is a list of sentences, empty when nothing is wrong. */
 export function judge(vehicle, now) {
     if (vehicle.revoked) return { level: "off", word: "Revoked", why: [] };
@@ -37,9 +40,9 @@ export function judge(vehicle, now) {
     if (silence > SILENT_LONG) bad.push(`silent for ${quiet}`);
     else if (silence > SILENT_PARKED) warn.push(`silent for ${quiet}`);
     else if (isMoving && silence > SILENT_MOVING) warn.push(`silent for ${quiet}, and was moving`);
-    if (status?.state === "tracking" && receivers[status.receiver]) bad.push(receivers[status.receiver]);
-    const oldest = Date.parse(status?.oldest_pending ?? "");
-    const waits = oldest ? vehicle.statusReceived - oldest : 0;
+    const receiver = Object.hasOwn(receivers, status?.receiver ?? "") ? receivers[status.receiver] : "";
+    if (status?.state === "tracking" && receiver) bad.push(receiver);
+    const waits = status?.oldest ? vehicle.statusReceived - status.oldest : 0;
     if (waits > BACKLOG_AGE) warn.push(`data waits in it since ${duration(waits)}`);
     else if (status?.pending > BACKLOG_ROWS) warn.push(`${status.pending.toLocaleString()} rows wait in it`);
     if (status?.state === "tracking" && status.motion === "moving" && latest && vehicle.seen - latest.time > BLIND) {

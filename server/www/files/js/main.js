@@ -24,6 +24,7 @@ const screens = {
 
 const main = document.getElementById("main");
 const bar = document.getElementById("bar");
+const odd = document.getElementById("odd");
 let shown = { name: null, close: () => {} };
 
 /** A screen gets the element to fill, and what the address says; it returns `{close, update}`. */
@@ -33,7 +34,7 @@ function show() {
         replace("sign-in", () => signIn(main, started), "Sign in");
         return;
     }
-    const name = screens[parts[0]] ? parts[0] : "fleet";
+    const name = Object.hasOwn(screens, parts[0] ?? "") ? parts[0] : "fleet";
     const chosen = screens[name];
     if (chosen.isAdmins && !isAdmin()) {
         replace("refused", () => {
@@ -85,6 +86,7 @@ function fillBar() {
         setText(stream, { live: "Live", lost: "Reconnecting", off: "Starting" }[fleet.state]);
     };
     fleet.follow(told);
+    fleet.follow(nameBroken);
     told();
     const brand = document.querySelector("link[rel=icon]").href;
     bar.replaceChildren(
@@ -97,6 +99,14 @@ function fillBar() {
         themeButton(),
         h("button", { class: "plain", type: "button", title: `Signed in as ${user().name}`, onclick: leave }, "Sign out"));
     bar.hidden = false;
+}
+
+/** Vehicles that the page does not understand. */
+function nameBroken() {
+    const names = [...fleet.broken.values()];
+    odd.hidden = !names.length;
+    setText(odd, names.length ? `${names.slice(0, 5).join(", ")}${names.length > 5 ? ` and ${names.length - 5} more` : ""} cannot be shown in full: `
+        + "this page does not understand what it was told." : "");
 }
 
 async function leave() {
@@ -118,6 +128,8 @@ function started() {
 whenEnded(() => {
     fleet.close();
     fleet.vehicles.clear();
+    fleet.broken.clear();
+    odd.hidden = true;
     bar.hidden = true;
     watchClock();
     watchDatabase();

@@ -16,8 +16,10 @@ export const Trails = CanvasLayer.extend({
     draw(view) {
         this._drawn = performance.now();
         const path = new Path2D();
-        for (const { trail } of fleet.vehicles.values()) {
-            for (let index = 1; index < trail.length; index++) this._piece(path, view, trail[index - 1], trail[index]);
+        for (const vehicle of fleet.vehicles.values()) {
+            fleet.safely(vehicle, ({ trail }) => {
+                for (let index = 1; index < trail.length; index++) this._piece(path, view, trail[index - 1], trail[index]);
+            });
         }
         this._stroke(view.context, path);
     },
@@ -30,8 +32,10 @@ export const Trails = CanvasLayer.extend({
             return;
         }
         const path = new Path2D();
-        for (const { trail } of news) {
-            if (trail.length > 1) this._piece(path, this.view, trail.at(-2), trail.at(-1));
+        for (const vehicle of news) {
+            fleet.safely(vehicle, ({ trail }) => {
+                if (trail.length > 1) this._piece(path, this.view, trail.at(-2), trail.at(-1));
+            });
         }
         this._stroke(this.view.context, path);
     },
@@ -64,9 +68,8 @@ export const Marks = CanvasLayer.extend({
         const { context, scale, left, top, width, height } = view;
         const shown = order.map(() => []);
         this._places = [];
-        for (const vehicle of fleet.vehicles.values()) {
+        for (const vehicle of fleet.placed()) {
             const { latest } = vehicle;
-            if (!latest || vehicle.revoked) continue;
             for (let world = view.first; world <= view.last; world++) {
                 const x = (latest.x + world) * scale - left, y = latest.y * scale - top;
                 if (x < -SIZE || y < -SIZE || x > width + SIZE || y > height + SIZE) continue;
@@ -84,7 +87,7 @@ export const Marks = CanvasLayer.extend({
 
     _mark(context, { vehicle, x, y, level }) {
         const { bearing } = vehicle.latest;
-        const turn = level === "moving" && bearing !== undefined && bearing !== null ? 1 + Math.round(bearing / 11.25) % 32 : 0;
+        const turn = level === "moving" && bearing !== undefined ? 1 + Math.round(bearing / 11.25) % 32 : 0;
         const density = this._sheet.density;
         context.drawImage(this._sheet.canvas, turn * SIZE * density, order.indexOf(level) * SIZE * density, SIZE * density,
             SIZE * density, x - SIZE / 2, y - SIZE / 2, SIZE, SIZE);

@@ -71,8 +71,8 @@ export function screen(main) {
             const [name, number, added, seen, state] = row.children;
             setText(name, vehicle.name);
             setText(number, String(vehicle.id));
-            setText(added, moment(vehicle.created));
-            setText(seen, vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : "never");
+            setText(added, vehicle.created ? moment(vehicle.created) : "");
+            fleet.safely(vehicle, () => setText(seen, vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : "never"));
             setText(state, vehicle.revoked ? "revoked" : vehicle.other ? "another installation uploads with them, without commands"
                 : vehicle.shownAgain
                 ? `an old one was shown again ${moment(vehicle.shownAgain)}: copied, restored from a backup, or stolen; if nothing is heard of it, it needs new tokens`

@@ -201,7 +201,7 @@ export function screen(main, parts, values) {
         if (!isPlaced) place();
     });
     function place() {
-        const latest = [...fleet.vehicles.values()].filter((vehicle) => vehicle.latest && (!chosen.size || chosen.has(vehicle.id))).map((vehicle) => vehicle.latest);
+        const latest = fleet.placed().filter(({ id }) => !chosen.size || chosen.has(id)).map((vehicle) => vehicle.latest);
         if (!latest.length) return;
         isPlaced = true;
         map.fitBounds(latest.map(({ latitude, longitude }) => [latitude, longitude]), { padding: [40, 40], maxZoom: 14, animate: false });

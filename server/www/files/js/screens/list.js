@@ -14,12 +14,12 @@ const columns = {
     seen: { title: "Heard", by: (vehicle) => -vehicle.seen, isNumber: true },
     speed: { title: "Speed", by: (vehicle) => -(vehicle.latest?.speed ?? -1), isNumber: true },
     pending: { title: "Pending", by: (vehicle) => -(vehicle.status?.pending ?? -1), isNumber: true },
-    odometer: { title: "Odometer", by: (vehicle) => -(vehicle.status?.odometer_meters ?? -1), isNumber: true, isLess: true },
+    odometer: { title: "Odometer", by: (vehicle) => -(vehicle.status?.odometer ?? -1), isNumber: true, isLess: true },
     version: { title: "Version", by: (vehicle) => vehicle.version ?? "", isLess: true },
 };
 
 export function screen(main, parts, values) {
-    let query = values.get("q") ?? "", level = values.get("health") ?? "", sort = columns[values.get("sort")] ? values.get("sort") : "health";
+    let query = values.get("q") ?? "", level = order.includes(values.get("health")) ? values.get("health") : "", sort = Object.hasOwn(columns, values.get("sort") ?? "") ? values.get("sort") : "health";
     let isDown = values.get("down") === "1", most = PAGE;
 
     const search = h("input", {
@@ -58,11 +58,13 @@ export function screen(main, parts, values) {
         const words = query.toLowerCase().split(/\s+/).filter(Boolean);
         const rows = [...fleet.vehicles.values()].filter((vehicle) => {
             if (level && fleet.health(vehicle).level !== level) return false;
-            const text = `${vehicle.name} ${vehicle.id} ${vehicle.model ?? ""} ${vehicle.version ?? ""}`.toLowerCase();
-            return words.every((word) => text.includes(word));
+            return fleet.safely(vehicle, () => {
+                const text = `${vehicle.name} ${vehicle.id} ${vehicle.model ?? ""} ${vehicle.version ?? ""}`.toLowerCase();
+                return words.every((word) => text.includes(word));
+            }, true);
         });
         const key = columns[sort].by;
-        const keys = new Map(rows.map((vehicle) => [vehicle, key(vehicle)]));
+        const keys = new Map(rows.map((vehicle) => [vehicle, fleet.safely(vehicle, key, "")]));
         const turn = isDown ? -1 : 1;
         return rows.sort((a, b) => {
             const [left, right] = [keys.get(a), keys.get(b)];
@@ -125,18 +127,20 @@ function makeRow(vehicle) {
         h("td", { class: "nowrap less", "data-label": "version" }), h("td", { class: "why" }));
 }
 
-function fillRow(row, vehicle) {
+const fillRow = (row, vehicle) => fleet.safely(vehicle, () => describe(row, vehicle));
+
+function describe(row, vehicle) {
     const { level, word, why } = fleet.health(vehicle);
     const [state, name, seen, drives, pending, odometer, version, reasons] = row.children;
     const mark = state.firstChild;
     if (mark.className !== `health ${level}`) mark.className = `health ${level}`;
     setText(mark, word);
     setText(name.firstChild, vehicle.name);
+    setText(reasons, vehicle.seen && !vehicle.latest ? [...why, "no position kept"].join("; ") : why.join("; "));
     setText(seen, vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : "");
-    setText(drives, level === "moving" && vehicle.latest.speed !== undefined && vehicle.latest.speed !== null ? speed(vehicle.latest.speed) : "");
-    setText(pending, vehicle.status ? count(vehicle.status.pending ?? 0) : "");
-    const meters = vehicle.status?.odometer_meters;
+    setText(drives, level === "moving" && vehicle.latest.speed !== undefined ? speed(vehicle.latest.speed) : "");
+    const { pending: rows, odometer: meters } = vehicle.status ?? {};
+    setText(pending, rows === undefined ? "" : count(rows));
     setText(odometer, meters === undefined ? "" : `${count(meters / 1000)} km`);
     setText(version, vehicle.version ?? "");
-    setText(reasons, vehicle.seen && !vehicle.latest ? [...why, "no position kept"].join("; ") : why.join("; "));
 }

@@ -1,7 +1,7 @@
 // Where everything is, now; and beside it, what is wrong.
 import { h, keyed, setText } from "../dom.js";
 import * as fleet from "../fleet.js";
-import { ago, byName, heading, place, speed } from "../format.js";
+import { ago, byName, count, heading, place, speed } from "../format.js";
 import { order } from "../health.js";
 import { L, makeMap, removeMap, setView, viewText } from "../map/base.js";
 import { Marks, Trails } from "../map/vehicles-layer.js";
@@ -35,7 +35,7 @@ export function screen(main, parts, values) {
     });
 
     function fit() {
-        const places = [...fleet.vehicles.values()].filter(({ latest, revoked }) => latest && !revoked).map(({ latest }) => [latest.latitude, latest.longitude]);
+        const places = fleet.placed().map(({ latest }) => [latest.latitude, latest.longitude]);
         if (places.length) map.fitBounds(L.latLngBounds(places), { padding: [40, 40], maxZoom: 15, animate: false });
     }
 
@@ -44,30 +44,38 @@ export function screen(main, parts, values) {
         marks.selected = id;
         if (!id) follows = false;
         note({ vehicle: id ?? "", follow: follows ? "1" : "" });
-        const vehicle = fleet.vehicles.get(id);
-        if (moves && vehicle?.latest) map.setView([vehicle.latest.latitude, vehicle.latest.longitude], Math.max(map.getZoom(), 13));
+        const place = placeOf(id);
+        if (moves && place) map.setView([place.latitude, place.longitude], Math.max(map.getZoom(), 13));
         marks.redraw();
         showPlate();
         fill();
     }
 
+    function placeOf(id) {
+        const vehicle = fleet.vehicles.get(id);
+        return vehicle && fleet.safely(vehicle, ({ latest }) => latest);
+    }
+
     function showPlate() {
         const vehicle = fleet.vehicles.get(selected);
-        plate.hidden = !vehicle;
-        if (!vehicle) return;
+        plate.hidden = !vehicle || fleet.safely(vehicle, fillPlate, true);
+    }
+
+    /** Returns whether there is nothing to be seen. */
+    function fillPlate(vehicle) {
         const { level, word, why } = fleet.health(vehicle);
         const { latest, status } = vehicle;
         const fact = (name, value) => (value ? [h("dt", {}, name), h("dd", {}, value)] : []);
         const key = JSON.stringify([vehicle.name, level, word, why, latest, status, follows, Math.round((fleet.now() - vehicle.seen) / 1000)]);
-        if (plate.dataset.key === key) return;
+        if (plate.dataset.key === key) return false;
         plate.dataset.key = key;
         // The buttons stay where they are: one of them may have the focus.
         const facts = h("div", {}, h("div", { class: "row spread" }, h("h2", {}, vehicle.name), h("span", { class: `health ${level}` }, word)),
             why.length ? h("p", { class: `notice ${level}` }, why.join("; ")) : null,
             h("dl", { class: "facts" }, fact("Heard", vehicle.seen && ago((fleet.now() - vehicle.seen) / 1000)),
-                fact("Speed", latest?.speed != null && `${speed(latest.speed)}${latest.bearing != null ? `, ${heading(latest.bearing)}` : ""}`),
+                fact("Speed", latest?.speed !== undefined && `${speed(latest.speed)}${latest.bearing !== undefined ? `, ${heading(latest.bearing)}` : ""}`),
                 fact("Place", latest ? place(latest.latitude, latest.longitude) : vehicle.seen && "no position kept"),
-                fact("Pending", status && String(status.pending ?? 0)),
+                fact("Pending", status?.pending !== undefined && count(status.pending)),
                 fact("Ignition", status?.ignition === undefined ? "" : status.ignition ? "on" : "off")));
         if (Number(plate.dataset.vehicle) === vehicle.id) {
             plate.firstChild.replaceWith(facts);
@@ -79,6 +87,7 @@ export function screen(main, parts, values) {
                 h("button", { type: "button", class: "plain", onclick: () => select(null) }, "Close")));
         }
         plate.querySelector("button").setAttribute("aria-pressed", String(follows));
+        return false;
     }
 
     function fill() {
@@ -89,28 +98,30 @@ export function screen(main, parts, values) {
             h("span", { class: "health" }), h("span", { class: "name" }), h("span", { class: "soft nowrap" }), h("span", { class: "why" }))), fillRow);
     }
 
-    function fillRow(row, vehicle) {
+    const fillRow = (row, vehicle) => fleet.safely(vehicle, () => describe(row, vehicle));
+
+    function describe(row, vehicle) {
         const { level, word, why } = fleet.health(vehicle);
         const [mark, name, seen, reasons] = row.firstChild.children;
         mark.className = `health ${level}`;
         setText(mark, word);
         setText(name, vehicle.name);
-        setText(seen, vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : "");
         setText(reasons, why.join("; "));
+        setText(seen, vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : "");
         row.firstChild.setAttribute("aria-pressed", String(vehicle.id === selected));
     }
 
     let filled = 0;
     function changed(news, all) {
-        if (!isPlaced && [...fleet.vehicles.values()].some(({ latest }) => latest)) {
+        if (!isPlaced && fleet.placed().length) {
             isPlaced = true;
             fit();
         }
         const time = performance.now();
         if (all) trails.redraw();
         else trails.grow(news);
-        const vehicle = follows && fleet.vehicles.get(selected);
-        if (vehicle?.latest && news.has(vehicle)) map.setView([vehicle.latest.latitude, vehicle.latest.longitude], map.getZoom(), { animate: false });
+        const place = follows && news.has(fleet.vehicles.get(selected)) && placeOf(selected);
+        if (place) map.setView([place.latitude, place.longitude], map.getZoom(), { animate: false });
         marks.redraw();
         showPlate();
         // The order of the list changes seldom enough that people can press what they see.

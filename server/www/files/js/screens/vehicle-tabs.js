@@ -4,6 +4,7 @@ import { commandForm, commandItem } from "../commands.js";
 import { h } from "../dom.js";
 import { distance, duration, hourMinute, moment, speed, stamp, timeOfDay } from "../format.js";
 import { note } from "../router.js";
+import { speedOf } from "../status.js";
 
 /** Events that are listed; a day of a vehicle that has more is looked at in pieces. */
 const MOST = 1000;
@@ -32,7 +33,7 @@ export class Tabs {
         });
         this.buttons = buttons;
         this.element = h("section", { "aria-label": "Trips, events and commands" }, list, Object.values(this.panels));
-        this.open(names[wanted] ? wanted : "trips", true);
+        this.open(Object.hasOwn(names, wanted ?? "") ? wanted : "trips", true);
     }
 
     open(name, isFirst) {
@@ -94,7 +95,7 @@ export class Tabs {
         h("span", { class: "line" }, h("strong", {}, `${hourMinute(Date.parse(trip.start))} – ${hourMinute(Date.parse(trip.end))}`),
             h("strong", {}, distance(trip.distance))),
         h("span", { class: "line soft" }, h("span", {}, duration(trip.duration)),
-            h("span", {}, trip.top_speed === undefined ? "" : `up to ${speed(trip.top_speed)}`))));
+            h("span", {}, speedOf(trip.top_speed) === undefined ? "" : `up to ${speed(trip.top_speed)}`))));
         return h("ul", { class: "items" }, buttons.map((button) => h("li", {}, button)));
     }
 

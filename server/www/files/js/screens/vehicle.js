@@ -75,7 +75,7 @@ export function screen(main, parts, values) {
             dot.addTo(map);
         } else {
             dot.remove();
-            const latest = fleet.vehicles.get(id)?.latest;
+            const vehicle = fleet.vehicles.get(id), latest = vehicle && fleet.safely(vehicle, (one) => one.latest);
             if (!isPlaced && latest) map.setView([latest.latitude, latest.longitude], 13, { animate: false });
         }
         player.show(from, shownTo(), time ?? (track.count ? track.times[0] : from));
@@ -178,22 +178,27 @@ export function screen(main, parts, values) {
             }
             return;
         }
-        const { level, word, why: reasons } = fleet.health(vehicle), { latest, status } = vehicle;
         setText(name, vehicle.name);
         setText(document.querySelector("title"), `${vehicle.name} – beekon`);
+        const { level, word, why: reasons } = fleet.health(vehicle);
         mark.className = `health ${level}`;
         setText(mark, word);
         why.className = `notice ${level}`;
         why.hidden = !reasons.length;
         setText(why, reasons.join("; "));
+        fleet.safely(vehicle, fillFacts);
+    }
+
+    function fillFacts(vehicle) {
+        const { latest, status } = vehicle;
         const rows = [
             ["Heard", vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : "never"],
             ["Place", latest ? `${place(latest.latitude, latest.longitude)}, ${ago((fleet.now() - latest.time) / 1000)}`
                 : vehicle.seen && "no position kept"],
-            ["Speed", latest?.speed != null && speed(latest.speed)], ["Tracking", status?.state], ["Receiver", status?.receiver?.replaceAll("_", " ")],
-            ["Pending", status && count(status.pending ?? 0)], ["Ignition", status?.ignition === undefined ? "" : status.ignition ? "on" : "off"],
-            ["Odometer", status?.odometer_meters === undefined ? "" : `${count(status.odometer_meters / 1000)} km`],
-            ["Up since", status?.uptime_seconds === undefined ? "" : duration(status.uptime_seconds)],
+            ["Speed", latest?.speed !== undefined && speed(latest.speed)], ["Tracking", status?.state], ["Receiver", status?.receiver?.replaceAll("_", " ")],
+            ["Pending", status?.pending !== undefined && count(status.pending)], ["Ignition", status?.ignition === undefined ? "" : status.ignition ? "on" : "off"],
+            ["Odometer", status?.odometer === undefined ? "" : `${count(status.odometer / 1000)} km`],
+            ["Up since", status?.uptime === undefined ? "" : duration(status.uptime)],
             ["Version", vehicle.version], ["Model", [vehicle.model, vehicle.platform].filter(Boolean).join(", ")], ["Number", String(vehicle.id)],
         ].filter(([, value]) => value);
         facts.replaceChildren(...rows.flatMap(([label, value]) => [h("dt", {}, label), h("dd", {}, value)]));

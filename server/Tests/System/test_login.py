@@ -1,0 +1,155 @@
+"""Logins while somebody tries names and passwords: who has logged in before from this browser gets in, and so does who has a name
+that is not tried more than others."""
+from __future__ import annotations
+
+import collections
+import http.client
+import json
+import os
+import sqlite3
+import sys
+import threading
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from server_support import fleet
+from server_support.server import Server
+from server_support.server_test import ServerTest
+
+# Logins in a row, each of which waits for two hashes at most.
+TRIES = 8
+ATTACKERS = 24
+
+
+class LoginTests(ServerTest):
+    def setUp(self):
+        super().setUp()
+        self.under_test: Server = self.server().start()
+        fleet.add_user(self.under_test, "ada", "admin")
+        fleet.add_user(self.under_test, "rita", "reader")
+
+    def log_in(self, name: str, password: str = fleet.PASSWORD, cookie: str = "") -> tuple[int, dict]:
+        """Status, and what a browser has afterwards: values of cookies by name, with their attributes."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.under_test.port, timeout=60)
+        try:
+            headers = {"Content-Type": "application/json", **({"Cookie": cookie} if cookie else {})}
+            connection.request("POST", "/v1/login", json.dumps({"name": name, "password": password}), headers)
+            answer = connection.getresponse()
+            answer.read()
+            made = {}
+            for field, value in answer.getheaders():
+                if field.lower() == "set-cookie":
+                    key, rest = value.split("=", 1)
+                    made[key] = rest
+            return answer.status, made
+        finally:
+            connection.close()
+
+    def known(self, name: str, **options) -> str:
+        """What a browser shows that has been here before."""
+        status, cookies = self.log_in(name, **options)
+        self.assertEqual(status, 200)
+        self.assertIn("beekon_known", cookies, "the browser is known from now on")
+        return "beekon_known=" + cookies["beekon_known"].split(";")[0]
+
+    def attack(self, count: int, guess):
+        """As many as that, each as fast as it is answered; counts their answers until the test ends."""
+        stop = threading.Event()
+        answers: collections.Counter[int] = collections.Counter()
+
+        def go(number: int):
+            turn = 0
+            while not stop.is_set():
+                turn += 1
+                try:
+                    answers[self.log_in(*guess(number, turn))[0]] += 1
+                except OSError:
+                    answers[0] += 1
+
+        threads = [threading.Thread(target=go, args=(number,)) for number in range(count)]
+        for thread in threads:
+            thread.start()
+
+        def end():
+            stop.set()
+            for thread in threads:
+                thread.join()
+
+        self.addCleanup(end)
+        return answers
+
+    def test_who_was_here_before_gets_in_amid_a_flood_of_names(self):
+        cookie = self.known("ada")
+        answers = self.attack(ATTACKERS, lambda number, turn: (f"nobody {number} {turn}", "wrong password"))
+        statuses = [self.log_in("ada", cookie=cookie)[0] for _ in range(TRIES)]
+        self.assertEqual(statuses, [200] * TRIES, answers)
+        self.assertGreater(answers[401], 0, "others are not held up either")
+
+    def test_who_was_here_before_is_not_locked_out_by_guesses_at_the_name(self):
+        cookie = self.known("ada")
+        answers = self.attack(2, lambda number, turn: ("ada", f"wrong password {turn}"))
+        statuses = [self.log_in("ada", cookie=cookie)[0] for _ in range(TRIES)]
+        while answers[429] < 10:
+            self.assertEqual(self.log_in("ada", cookie=cookie)[0], 200, answers)
+        self.assertEqual(statuses, [200] * TRIES, answers)
+        self.assertEqual(self.log_in("ada")[0], 429, "anybody else waits")
+        # Nor do wrong guesses from that browser count for others, and they are as few as anybody's.
+        wrong = [self.log_in("ada", "wrong password", cookie)[0] for _ in range(13)]
+        self.assertEqual((wrong[:10], 429 in wrong[10:]), ([401] * 10, True), wrong)
+
+    def test_names_are_served_in_turn(self):
+        """Twenty-four at one name are one name."""
+        answers = self.attack(ATTACKERS, lambda number, turn: ("mallory", "wrong password"))
+        statuses = [self.log_in("rita")[0] for _ in range(TRIES)]
+        self.assertEqual(statuses, [200] * TRIES, answers)
+
+    def test_the_cookie(self):
+        status, cookies = self.log_in("ada")
+        self.assertEqual((status, set(cookies)), (200, {"beekon_session", "beekon_known"}))
+        for attribute in ("HttpOnly", "SameSite=Strict", "Path=/v1/login", "Max-Age=7776000"):
+            self.assertIn(attribute, cookies["beekon_known"])
+        self.assertNotIn("Secure", cookies["beekon_known"])
+        self.assertEqual(set(self.log_in("ada", "wrong password")[1]), set())
+        # It is no session and no token.
+        value = cookies["beekon_known"].split(";")[0]
+        for shown in ({"Cookie": f"beekon_session={value}"}, {"Cookie": f"beekon_known={value}"}, {"token": value}):
+            self.assertEqual(self.under_test.ask("GET", "/v1/session", **shown).status, 401)
+        # Nothing of it is stored.
+        self.under_test.stop()
+        for name in os.listdir(self.folder):
+            with open(os.path.join(self.folder, name), "rb") as file:
+                self.assertNotIn(value.split(".")[-1].encode(), file.read(), name)
+
+    def test_cookies_that_are_good_for_nothing(self):
+        """Whoever shows one is a stranger, and waits as strangers do."""
+        ada, rita = self.known("ada"), self.known("rita")
+        mark = ada.split(".")[-1]
+        forged = ada[:-len(mark)] + ("A" if mark[0] != "A" else "B") + mark[1:]
+        parts = ada.split(".")
+        later = ".".join([*parts[:2], str(int(parts[2]) + 1000), parts[3]])
+        others = ".".join([parts[0], rita.split(".")[1], *parts[2:]])
+        # A new password ends the old one.
+        old = self.known("ada")
+        self.assertEqual(self.under_test.ask(
+            "PUT", "/v1/users/ada/password", self.under_test.add_user("root", "admin"),
+            json.dumps({"password": "another horse battery"}).encode()).status, 204)
+        new = self.known("ada", password="another horse battery")
+        while self.log_in("ada", "wrong password")[0] != 429:
+            pass
+        none = ("", "beekon_known=", "beekon_known=bkk.1.2.3", "beekon_known=" + "x" * 2000)
+        for cookie in (forged, later, others, rita, old, *none):
+            self.assertEqual(self.log_in("ada", "another horse battery", cookie)[0], 429, cookie)
+        self.assertEqual(self.log_in("ada", "another horse battery", new)[0], 200)
+        # Beside others, as browsers send them.
+        self.assertEqual(self.log_in("ada", "another horse battery", "a=b; " + new + "; c=d")[0], 200)
+        # A user who has gone, and whose name somebody else has.
+        with sqlite3.connect(self.under_test.database, timeout=30) as database:
+            database.execute("UPDATE users SET name = 'ada 2' WHERE name = 'ada'")
+            database.execute("UPDATE users SET name = 'ada' WHERE name = 'rita'")
+        self.assertEqual(self.log_in("ada", cookie=new)[0], 429)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -25,8 +25,8 @@ extension String {
     /// before a combining mark, which makes another character of its last one and leaves it to be read.
     package func replacingBytes(of text: String, with other: String) -> String {
         let parts = Array(utf8).split(separator: Array(text.utf8), omittingEmptySubsequences: false)
-        return parts.count == 1
-            ? self : String(decoding: parts.joined(separator: Array(other.utf8)), as: UTF8.self)
+        guard parts.count > 1 else { return self }
+        return String(decoding: Array(parts.joined(separator: Array(other.utf8))), as: UTF8.self)
     }
 }
 

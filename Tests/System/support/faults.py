@@ -1,6 +1,7 @@
 """What can go wrong below the daemon: system calls that fail or stall, small disks, disks that vanish."""
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 import re
@@ -76,12 +77,13 @@ def thread(daemon, name: str) -> str:
 
 def is_traced(daemon, name: str, tracer) -> bool:
     """Whether the tracer has attached to that thread, or the daemon has ended."""
-    try:
+    with contextlib.suppress(OSError, AssertionError):
         path = f"/proc/{daemon.child.process.pid}/task/{thread(daemon, name)}/status"
         with open(path, encoding="ascii") as file:
-            return f"TracerPid:\t{tracer.pid}\n" in file.read()
-    except (OSError, AssertionError):
-        return not daemon.child.running
+            if f"TracerPid:\t{tracer.pid}\n" in file.read():
+                return True
+    # It may have been killed at its first call.
+    return not daemon.child.running
 
 
 def numbered(lines: list) -> list:

@@ -41,8 +41,8 @@ let fuzzing: [Target] =
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "Base", "ControlProtocol", "DaemonConfiguration", "Envelope", "GPSD", "TOML", "Tracking",
-                "Upload",
+                "Base", "ControlProtocol", "DaemonConfiguration", "Envelope", "GPSD", "Simulation", "TOML",
+                "Tracking", "Upload",
             ],
             path: "Tests/Fuzz/Sources", swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])])
     ]

@@ -1,4 +1,5 @@
 import Base
+import Simulation
 import Tracking
 
 @testable import Envelope
@@ -61,9 +62,13 @@ extension Subject {
         let version = first & 1 == 0 ? MQTTVersion.v5 : .v311
         let publication = MQTTPublication(MQTTMessage(topic: "t", payload: [1]), expectsEcho: first & 2 != 0)
         var now = BootInstant(nanoseconds: 0)
+        // The same ids for the same input, or what was found would not be found again.
+        var random = SplitMix64(seed: UInt64(first))
         var connection = MQTTConnection(
-            MQTTConnect(version: version, clientID: "c", will: publication.message, keepAlive: 60), now: now)
-        _ = connection.begin(publication, deadline: now.advanced(bySeconds: 30), now: now)
+            MQTTConnect(version: version, clientID: "c", will: publication.message, keepAlive: 60),
+            using: &random,
+            now: now)
+        _ = connection.begin(publication, deadline: now.advanced(bySeconds: 30), using: &random, now: now)
         let piece = max(1, Int(first >> 2))
         var rest = input.dropFirst()
         while !rest.isEmpty {
@@ -78,7 +83,8 @@ extension Subject {
             let verdict = OwnTracksMQTT.judge(answer, acceptsUnsubscribed: true).verdict
             precondition(verdict != .accepted || answer.source == .puback)
             if !connection.isOver {
-                _ = connection.begin(publication, deadline: now.advanced(bySeconds: 30), now: now)
+                _ = connection.begin(
+                    publication, deadline: now.advanced(bySeconds: 30), using: &random, now: now)
             }
         }
         precondition(connection.output.bytes.count < 100)

@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.beekonctl import CtlTest, needs
 from support.programs import BIN, ROOT, program
+from support.system_test import in_real_time
 from support.waiting import wait_for
 
 PAGES = sorted(glob.glob(os.path.join(ROOT, "etc", "man", "*.[1-8]")))
@@ -144,6 +145,7 @@ class HelpTests(CtlTest):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     @needs("zsh")
+    @in_real_time("zsh reads its terminal by itself")
     def test_zsh_completes(self):
         """In a real zsh on a terminal, Tab completes a word."""
         folder = self.path("functions")

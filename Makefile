@@ -51,7 +51,7 @@ OTHER := $(if $(ARCH)$(SUITE),$(if $(filter-out $(OWN),$(ARCH) $(SUITE)),$(or $(
 
 # The builds share one folder, and SwiftPM uses every core by itself.
 .NOTPARALLEL:
-.PHONY: help deps build run test on lint manuals check server server-build test-server fuzz-server server-deb conservation overload fleet fleet-simulation fleet-live bench-server fuzz bench soak system-test test-arm64 install uninstall deb cross clean venv
+.PHONY: help deps build run test seconds on lint manuals check server server-build test-server fuzz-server server-deb conservation overload fleet fleet-simulation fleet-live bench-server fuzz bench soak system-test test-arm64 install uninstall deb cross clean venv
 
 help:  ## Show these verbs
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -66,9 +66,11 @@ build: deps  ## Build the release: Swift runtime inside, stripped, without ICU
 run: deps build  ## Receiver, gpsd, beekond and a backend on this machine, live; DURATION=30 ends by itself
 	@DURATION="$(DURATION)" etc/demo/run --bin $(BUILD)/release
 
-test: deps venv  ## Run every test, of beekon-server, too; ONLY=name runs the Python test files of such a name
-	$(SWIFT_BUILD) --build-tests
+test:  ## Build and run every test, of beekon-server, too; ONLY=name runs the Python test files of such a name
 	@etc/build/test --build $(BUILD) $(ONLY)
+
+seconds:  ## What each part of the last `make test` took is what the next expects: it begins with the longest
+	@etc/build/test --build $(BUILD) --write-seconds
 
 on:  ## As root: DO="make test" in a Debian of SUITE=trixie that is made for it, with this Swift toolchain and checkout
 	@etc/build/in-suite $(or $(SUITE),$(error which suite? SUITE=trixie)) $(DO)
@@ -112,8 +114,7 @@ server-build:  ## Build the release of beekon-server in server/.build
 	@etc/build/server deps
 	@etc/build/server build
 
-test-server: deps venv  ## Run the tests of beekon-server alone; ONLY=name
-	$(SWIFT_BUILD) --product beekond
+test-server:  ## Run the tests of beekon-server alone; ONLY=name
 	@etc/build/test --build $(BUILD) --server $(ONLY)
 
 fuzz-server:  ## Fuzz what beekon-server reads of uploads, commands and small bodies; FUZZ_SECONDS or FUZZ_RUNS for each

@@ -121,7 +121,7 @@ FLUSH = {
 }
 
 
-@unittest.skipIf(debian.BRIEF, "virtual machines take minutes")
+@debian.takes_minutes
 @unittest.skipIf(virtual.missing(), virtual.missing() or "")
 class NetworkTest(unittest.TestCase):
     """In a virtual machine, whose network is taken down at the end."""
@@ -176,7 +176,7 @@ class NetworkTest(unittest.TestCase):
         self.flush("NetworkManager")
 
 
-@unittest.skipIf(debian.BRIEF, "virtual machines take minutes")
+@debian.takes_minutes
 @unittest.skipIf(virtual.missing(), virtual.missing() or "")
 @unittest.skipUnless(debian.HAS_MODULES, "the modules are built for the kernel of Debian 12 on amd64")
 class LineTest(unittest.TestCase):

@@ -1,7 +1,6 @@
 """What the clocks of receiver, system and machine may do, as tables: through a fake gpsd whose every report is
 chosen, with the daemon's clocks moved by a shim.
 """
-import os
 import sys
 import time
 import unittest
@@ -14,8 +13,6 @@ from support.fake_gpsd import from_iso, iso, tpv
 from support.service_manager import ServiceManager
 from support.time_test import DAY, ERA, HOUR, NOW, SECOND, TimeTest
 from support.waiting import never, wait_for
-
-LONG = os.environ.get("BEEKOND_LONG") == "1"
 
 # The times sent, in seconds, and those of the fixes that are used.
 # Everything is sent at once, so a step of up to 1.5 s agrees with the machine's clock.
@@ -342,7 +339,6 @@ class SuspendTests(TimeTest):
         self.say(gps, daemon, [16 * 3600])
         daemon.wait_health("ok")
 
-    @unittest.skipUnless(LONG, "BEEKOND_LONG=1 waits for the schedule, up to a minute")
     def test_what_fell_due_meanwhile_is_done_soon(self):
         receiver = self.backend()
         gps, daemon, clocks = self.tracks(sync={"url": receiver.url, "interval_seconds": 7200})

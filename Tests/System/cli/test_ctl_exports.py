@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support.beekonctl import CtlTest, drive, needs
 from support.fake_daemon import status
 from support.fake_gpsd import from_iso
+from support.nightly import nightly
 from support.programs import ROOT, program
 from support.system_test import in_real_time
 from support.waiting import wait_for
@@ -99,6 +100,7 @@ class ExportTests(CtlTest):
                     times = [row["Date"].replace("/", "-") + "T" + row["Time"].split(".")[0] for row in rows]
                     self.assertEqual(times, [found["timestamp"][:19] for found in daemon.locations])
 
+    @nightly
     @needs("ogrinfo")
     def test_ogr_reads_them(self):
         daemon = self.driven()

@@ -2,7 +2,8 @@
 
 strace injects the fault into the store-exerciser (Tests/Tools), which reports what is stored as soon as COMMIT
 returns; afterwards the real code opens what is left. BEEKOND_BIN names the folder of the binaries (default
-.build/debug). BEEKOND_LONG=1 takes every call in turn; otherwise every few.
+.build/debug). BEEKOND_LONG=1 takes every call in turn; otherwise every few; which, the commit
+decides.
 """
 import itertools
 import os
@@ -18,9 +19,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.faults import STRACE, no_strace, syscalls
 from support.programs import ROOT, installed, program
+from support.seeds import every
 
 EXERCISER = program("store-exerciser")
-LONG = os.environ.get("BEEKOND_LONG") == "1"
 # A run makes fewer than 200 calls of each kind.
 LIMIT = 1000
 
@@ -81,7 +82,7 @@ class StoreFaultTests(unittest.TestCase):
 
     def each(self, call, fault, step):
         """Runs with the fault at the first call, the second … until a run has fewer calls. Returns how many there were."""
-        for number in range(1, LIMIT, 1 if LONG else step):
+        for number in every(step, LIMIT):
             life = self.live(call, f"{fault}:when={number}")
             yield number, life
             if life.is_complete and not life.injected:
@@ -103,7 +104,7 @@ class StoreFaultTests(unittest.TestCase):
         """The second run dies as well, while it repairs what the first one left."""
         for call, step in [("pwrite64", 5), ("fdatasync", 2), ("openat", 11), ("unlink", 1), ("ftruncate", 1)]:
             kills = 0
-            for number in range(1, 40, 1 if LONG else step):
+            for number in every(step, 40):
                 first = self.live("fdatasync", "signal=KILL:when=20")
                 second = Life(self.directory, call, f"signal=KILL:when={number}")
                 second.lines += first.lines
@@ -117,7 +118,7 @@ class StoreFaultTests(unittest.TestCase):
         total = 0
         for call in ["rename", "openat", "unlink"]:
             kills = 0
-            for number in range(1, LIMIT, 1 if LONG or call != "openat" else 11):
+            for number in every(11 if call == "openat" else 1, LIMIT):
                 shutil.rmtree(self.directory)
                 os.mkdir(self.directory)
                 for suffix in ["", "-wal", "-journal"]:
@@ -157,7 +158,7 @@ class StoreFaultTests(unittest.TestCase):
                     self.each_migration(path, ids, call, fault, step)
 
     def each_migration(self, path, ids, call, fault, step):
-        for number in range(1, LIMIT, 1 if LONG else step):
+        for number in every(step, LIMIT):
             shutil.rmtree(self.directory)
             os.mkdir(self.directory)
             shutil.copy(path, os.path.join(self.directory, "beekon.db"))
@@ -214,7 +215,7 @@ class StoreFaultTests(unittest.TestCase):
         for call in ["pwrite64", "fdatasync"]:
             for error in ["EIO", "ENOSPC"]:
                 faults = 0
-                for number in range(1, 120, 1 if LONG else 17):
+                for number in every(17, 120):
                     life = self.live(call, f"error={error}:when={number}+")
                     faults += bool(life.injected)
                     context = f"{error} at {call} from {number} on"

@@ -17,9 +17,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support.beekonctl import CtlTest
 from support.faults import STRACE, no_strace, syscalls
 from support.programs import installed, program
+from support.seeds import every
 
 EXERCISER = program("store-exerciser")
-LONG = os.environ.get("BEEKOND_LONG") == "1"
 # A run makes fewer calls of each kind.
 LIMIT = 1000
 # More than are imported in one transaction.
@@ -121,7 +121,7 @@ class SalvageKillTests(unittest.TestCase):
     def test_killed_at_every_call(self):
         for call, step in [("rename", 1), ("fsync", 1), ("fdatasync", 2), ("pwrite64", 40), ("openat", 9), ("unlink", 1)]:
             kills = 0
-            for number in range(1, LIMIT, 1 if LONG else step):
+            for number in every(step, LIMIT):
                 directory = self.fresh()
                 first = check(directory, f"{call}:{number}")
                 names = os.listdir(directory)

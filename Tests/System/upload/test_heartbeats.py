@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support.clocks import ClockTest, no_shim
 from support.daemon import NEVER
 from support.post_server import PostServer
-from support.seeds import seed
+from support.seeds import sampled
 from support.waiting import never, wait_for
 
 HOUR, DAY = 3600, 86_400
@@ -265,7 +265,7 @@ class RefusalTests(HeartbeatTest):
 
 class KillTests(HeartbeatTest):
     def test_sigkill_around_heartbeats(self):
-        chance = random.Random(seed("test_heartbeats"))
+        chance = random.Random(sampled("test_heartbeats"))
         backend = self.backend()
         daemon, clocks, _ = self.stopped(backend.url)
         for turn in range(int(os.environ.get("BEEKOND_KILLS", "8"))):

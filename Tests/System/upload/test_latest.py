@@ -16,7 +16,7 @@ from support.control_client import Refusal
 from support.daemon import NEVER
 from support.fake_gpsd import METERS_PER_DEGREE, from_iso, tpv
 from support.post_server import PostServer
-from support.seeds import seed
+from support.seeds import sampled
 from support.system_test import SystemTest
 from support.waiting import never, wait_for
 
@@ -270,7 +270,7 @@ class MixedTests(LatestTest):
         self.assertEqual(daemon.stored_ids(), set())
 
     def test_kills_with_a_live_lane_lose_nothing_of_main(self):
-        dice = random.Random(seed("kills beside a live lane"))
+        dice = random.Random(sampled("kills beside a live lane"))
         main, lane = self.backend(drop_ack_every=3, delay=0.02), self.backend(drop_ack_every=3, delay=0.02)
         _, daemon = self.live(
             lane.url, {"url": main.url, "batch_size": 3, "sync_threshold": 2, "timeout_seconds": 2}, interval=5,

@@ -19,7 +19,7 @@ from support.daemon import NEVER
 from support.fake_gpsd import METERS_PER_DEGREE, tpv
 from support.ports import free_port
 from support.programs import program
-from support.seeds import seed
+from support.seeds import sampled
 from support.shape_server import identity, records
 from support.template_test import TemplateTest
 
@@ -302,7 +302,7 @@ class LoadTests(TemplateTest):
 
 class CrashTests(TemplateTest):
     def test_kills_lose_nothing_and_double_nothing(self):
-        dice = random.Random(seed("kills with templates"))
+        dice = random.Random(sampled("kills with templates"))
         for size in (1, 7):
             with self.subTest(batch_size=size):
                 server, fake, daemon = self.sending(

@@ -16,7 +16,7 @@ from support.daemon import NEVER
 from support.fake_gpsd import METERS_PER_DEGREE, from_iso, tpv
 from support.ports import free_port
 from support.programs import program
-from support.seeds import seed
+from support.seeds import sampled
 from support.shape_server import read_form, read_json, read_lines
 from support.template_test import TemplateTest
 
@@ -241,7 +241,7 @@ class FrozenTests(TemplateTest):
                 daemon.kill()
 
     def test_kills_lose_nothing_and_double_nothing(self):
-        dice = random.Random(seed("kills with forms, queries and lines"))
+        dice = random.Random(sampled("kills with forms, queries and lines"))
         for sync in ({"body": "form", "location_template": FORM, "reads": read_form},
                      {"method": "GET", "location_template": FORM, "reads": read_form},
                      {"body": "text", "location_template": LINE, "device_id": "van-1", "batch_size": 3, "reads": read_lines}):

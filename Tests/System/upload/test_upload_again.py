@@ -11,7 +11,7 @@ from support.beekonctl import CtlTest
 from support.conservation import DatabaseContents
 from support.control_client import Refusal
 from support.fake_gpsd import iso
-from support.seeds import seed
+from support.seeds import sampled
 from support.waiting import wait_for
 
 
@@ -214,7 +214,7 @@ class ResendTests(AgainTest):
 class KillTests(AgainTest):
     def test_sigkill_around_an_attempt_a_resend_and_a_rebatch(self):
         """Whatever is interrupted: each row is in one place, and in the end the backend has all of them."""
-        dice = random.Random(seed("kills around attempts"))
+        dice = random.Random(sampled("kills around attempts"))
         receiver, fake, daemon = self.answered(count=12, sync={"batch_size": 4}, store={"keep_uploaded": True})
         for _ in range(12):
             receiver.delay = dice.choice((0, 0, 0.01, 0.03))

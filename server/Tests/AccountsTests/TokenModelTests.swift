@@ -11,10 +11,10 @@ private enum Effort {
     static let steps = environment["BEEKOND_LONG"] == "1" ? 250_000 : 5000
     /// Steps of one vehicle; then there is another.
     static let life = 1000
-    /// The same three every time, and a new one, because a failure is repeated by its seed alone.
+    /// The same three every time, and one that the commit decides, because a failure is repeated by its seed alone.
     static let seeds: [UInt64] =
         environment["BEEKOND_SEED"].flatMap { UInt64($0) }.map { [$0] }
-        ?? [1, 2, 3, .random(in: 4...999_999)]
+        ?? [1, 2, 3, environment["BEEKOND_SAMPLE"].flatMap { UInt64($0) } ?? 4]
 
     /// In memory where there is such a folder: a million COMMITs need no disk.
     static var folder: String {

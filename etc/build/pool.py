@@ -153,7 +153,12 @@ def brief(text: str) -> str:
 
 
 def end(process):
-    """Kills a part with everything in its session."""
-    if process.returncode is None:
+    """Ends a part with everything in its session, which may end first what it has started in other sessions."""
+    for number, seconds in ((signal.SIGINT, 20.0), (signal.SIGKILL, 0.0)):
+        if process.returncode is not None:
+            return
         with contextlib.suppress(OSError):
-            os.killpg(process.pid, signal.SIGKILL)
+            os.killpg(process.pid, number)
+        limit = time.monotonic() + seconds
+        while process.returncode is None and time.monotonic() < limit:
+            time.sleep(0.05)

@@ -157,9 +157,10 @@ class ExportTests(CtlTest):
         for daemon in (keeping, self.fake_daemon()):
             self.assertNotIn("keep_uploaded", self.run_ctl(daemon, "history").stderr)
 
+    @nightly
     def test_many_rows_take_no_more_memory_than_few(self):
         few, many = self.fake_daemon(), self.fake_daemon()
-        few.locations, many.locations = drive(3000), drive(100_000 if os.environ.get("BEEKOND_LONG") else 20_000)
+        few.locations, many.locations = drive(3000), drive(100_000)
         for words in [("history", "--format", name) for name in formats()] + [("plot", "--html", "-")]:
             with self.subTest(words):
                 peaks = [self.peak(daemon, *words) for daemon in (few, many)]

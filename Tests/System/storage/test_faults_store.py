@@ -94,7 +94,7 @@ class StoreFaultTests(unittest.TestCase):
                  "newfstatat", "munmap", "fchown"]
         for call in calls:
             kills = 0
-            for number, life in self.each(call, "signal=KILL", 11 if call != "unlink" else 1):
+            for number, life in self.each(call, "signal=KILL", 22 if call != "unlink" else 1):
                 self.examine(life, f"killed at {call} {number}")
                 kills += not life.is_complete
             print(f"killed at {call}: {kills} times, up to number {number}")
@@ -102,7 +102,7 @@ class StoreFaultTests(unittest.TestCase):
 
     def test_killed_while_recovering(self):
         """The second run dies as well, while it repairs what the first one left."""
-        for call, step in [("pwrite64", 5), ("fdatasync", 2), ("openat", 11), ("unlink", 1), ("ftruncate", 1)]:
+        for call, step in [("pwrite64", 10), ("fdatasync", 4), ("openat", 22), ("unlink", 1), ("ftruncate", 1)]:
             kills = 0
             for number in every(step, 40):
                 first = self.live("fdatasync", "signal=KILL:when=20")
@@ -152,7 +152,7 @@ class StoreFaultTests(unittest.TestCase):
     def test_migration_killed_or_failing_at_every_call(self):
         """Opening migrates: a later attempt finds every row, whatever became of the first."""
         for path, ids in self.stored_schemas():
-            faults = [("signal=KILL", 3), ("error=EIO", 5), ("error=ENOSPC", 5)]
+            faults = [("signal=KILL", 6), ("error=EIO", 10), ("error=ENOSPC", 10)]
             for call in ["pwrite64", "fdatasync", "openat", "ftruncate", "fchown", "unlink"]:
                 for fault, step in faults:
                     self.each_migration(path, ids, call, fault, step)
@@ -197,7 +197,7 @@ class StoreFaultTests(unittest.TestCase):
         for call in ["pwrite64", "fdatasync", "fsync", "ftruncate", "fallocate"]:
             for error in ["EIO", "ENOSPC"]:
                 faults = 0
-                for number, life in self.each(call, f"error={error}", 9):
+                for number, life in self.each(call, f"error={error}", 18):
                     context = f"{error} at {call} {number}"
                     self.assertEqual(life.status, 0, f"{context}: {life.errors}")
                     self.assertTrue(life.is_complete, f"{context}: {life.lines[-3:]}")

@@ -119,7 +119,7 @@ class SalvageKillTests(unittest.TestCase):
         return ".corrupt-" in name and (name.endswith(".salvaged") or bool(self.damages)) and ".unread" not in name
 
     def test_killed_at_every_call(self):
-        for call, step in [("rename", 1), ("fsync", 1), ("fdatasync", 2), ("pwrite64", 40), ("openat", 9), ("unlink", 1)]:
+        for call, step in [("rename", 1), ("fsync", 1), ("fdatasync", 4), ("pwrite64", 80), ("openat", 18), ("unlink", 1)]:
             kills = 0
             for number in every(step, LIMIT):
                 directory = self.fresh()

@@ -137,6 +137,7 @@ class Pool:
             # Not `wait`, which would not tell what it has cost.
             _, status, used = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
+            process.stdout.close()
             watchdog.cancel()
             self._processes.discard(process)
             seconds = time.monotonic() - started

@@ -3,6 +3,7 @@
 On loopback only a batch that is named can tell the two apart; over a path with a round trip, so can the time that an
 acknowledgement of TCP needs. BEEKOND_LONG counts 10,000 good answers, not some hundred.
 """
+import contextlib
 import gzip
 import json
 import os
@@ -187,6 +188,14 @@ class FarTests(StrayTest):
 
     real_time = "the path, which delays each packet"
 
+    def setUp(self):
+        super().setUp()
+        # Before all else that runs here, in the namespace as well: an answer that is read later than it comes is not what is
+        # tested. Who may not do that runs them on a machine that is at rest.
+        with contextlib.suppress(OSError):
+            self.addCleanup(os.sched_setscheduler, 0, os.sched_getscheduler(0), os.sched_getparam(0))
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+
     def far_server(self, *delays, **options) -> StrayServer:
         server = self.server(*delays, host=HERE, far=True, **options)
         server.url = server.url.replace(HERE, THERE)
@@ -199,6 +208,7 @@ class FarTests(StrayTest):
                     server = self.far_server(delay, split=split, context=made)
                     _, daemon = self.daemon_with(rows, url=server.url, allow_insecure_http=True, **sync)
                     self.check_all_arrived(server, daemon, rows)
+                    print(f"{delay} ms{' split' * split}: {self.unmatched(daemon)} not believed, {server.lates} were late")
                     daemon.terminate()
 
     @in_namespace
@@ -221,7 +231,7 @@ class FarTests(StrayTest):
         authority = Authority(self.folder())
         made = context(*authority.certificate("server", names=f"IP:{THERE}"))
         made.maximum_version = most
-        self.check(made, ca_file=authority.ca, delays=(-1, 0, 2, 40, 79), rows=6, **FORMATS["beekon"])
+        self.check(made, ca_file=authority.ca, rows=6, **FORMATS["beekon"])
 
     @needs_openssl
     @in_namespace

@@ -10,6 +10,7 @@ import os
 import ssl
 import sys
 import unittest
+import uuid
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -19,6 +20,7 @@ from support.far_path import HERE, THERE, far_path
 from support.namespaces import in_namespace
 from support.nginx import Nginx, needs_nginx
 from support.ports import free_port
+from support.post_server import PostServer
 from support.stray_server import StrayServer
 from support.system_test import SystemTest
 from support.tls import Authority, context, needs_openssl
@@ -129,6 +131,22 @@ class NamedTests(StrayTest):
         self.assertEqual(server.connections, len(ids), "each over a connection of its own")
         server.names = True
         self.check_all_arrived(server, daemon, 1)
+
+    def test_a_refusal_with_an_id_of_the_server_s_own_is_one_the_third_time(self):
+        requests: list = []
+
+        class Refusing(PostServer):
+            def take(self, query, body):
+                requests.append(body)
+                return 400, json.dumps({"error": "no such vehicle", "batch_id": str(uuid.uuid4())}).encode()
+
+        server = Refusing()
+        self.addCleanup(server.stop)
+        _, daemon = self.daemon_with(2, url=server.url)
+        self.drain(daemon)
+        self.assertEqual((len(requests), len(set(requests))), (3, 1), "the same bytes, three times")
+        self.assertEqual(self.unmatched(daemon), 2)
+        self.assertEqual(len(daemon.call("GetRejected")["rejected"]), 2)
 
     def test_a_live_lane_is_made_afresh(self):
         server, daemon = self.strange(1, deliver="latest")

@@ -200,21 +200,48 @@ class SilenceTests(LeaveTest):
         self.assertGreater(assistant.locations, 0)
         self.assertEqual([event["type"] for event in self.crossings(backend)], ["enter", "exit"])
 
-    def test_what_is_owed_already_is_owed_no_more(self):
+    def away(self) -> tuple:
+        """Home Assistant knows of an entry; of the exit, and of another fence that was entered and left, it does not yet."""
         vehicle, daemon, assistant, backend = self.home()
         assistant.status = 503
         vehicle.stay(OUTSIDE, 11)
-        wait_for(lambda: any(one["type"] == "exit" for one in daemon.call("GetGeofenceEvents")["events"]), "an exit is owed")
+        self.wait_kinds(daemon, "exit", 1)
+        daemon.call("AddGeofences", geofences=[{**HOME, "id": "other"}])
+        vehicle.stay(INSIDE, 11)
+        self.wait_kinds(daemon, "enter", 2)
+        daemon.call("RemoveGeofences", ids=["other", "home"])
+        self.wait_kinds(daemon, "exit", 3)
         daemon.wait_status(lambda status: next(
             one for one in status["destinations"] if one["name"] == "home")["sync"].get("last_http_status") == 503, "it failed")
+        return vehicle, daemon, assistant, backend
+
+    def wait_kinds(self, daemon, kind: str, count: int):
+        wait_for(lambda: self.kinds(daemon.call("GetGeofenceEvents")["events"]).count(kind) == count, f"{count} times {kind}")
+
+    def test_what_is_owed_already_is_owed_no_more_but_for_the_leave_of_what_it_was_told(self):
+        _, daemon, assistant, backend = self.away()
         daemon.configure(**{"destination.home": {"geofence_events": False}})
         daemon.reload()
-        wait_for(lambda: not daemon.call("GetGeofenceEvents")["events"], "it waits for nobody")
+        wait_for(lambda: len(daemon.call("GetGeofenceEvents")["events"]) <= 1, "the others wait for nobody")
         assistant.status = 200
         self.drain(daemon)
-        self.assertEqual(assistant.told, [("enter", "home")])
+        self.assertEqual(assistant.told, [("enter", "home"), ("leave", "home")])
         wait_for(lambda: "events are not sent to home" in daemon.text(), "a word in the log")
-        self.assertEqual([event["type"] for event in self.crossings(backend)], ["enter", "exit"])
+        self.assertEqual(len(self.crossings(backend)), 6)
+        wait_for(lambda: not daemon.call("GetGeofenceEvents")["events"], "nothing waits")
+
+    def test_kills_around_that_setting(self):
+        """Whenever it dies: told of the exit, and of nothing else."""
+        _, daemon, assistant, backend = self.away()
+        daemon.configure(**{"destination.home": {"geofence_events": False}})
+        for _ in range(4):
+            daemon.connect().send("Reload")
+            daemon.kill()
+            daemon.start()
+        assistant.status = 200
+        self.drain(daemon)
+        self.assertEqual(assistant.told, [("enter", "home"), ("leave", "home")])
+        self.assertEqual(assistant.regions, [])
 
     def test_a_destination_that_carries_other_events_carries_those_alone(self):
         backend = self.backend()

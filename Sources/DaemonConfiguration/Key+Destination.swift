@@ -102,6 +102,7 @@ extension Key {
         .optionalText(
             "sync.device_id", \.main.format.deviceID, Rules.identifier,
             "What the server knows this vehicle by; owntracks and osmand need it."
+                + " Over MQTT without a '.', which not every broker leaves in a topic."
         ).only(.template, .overland, .owntracks, .osmand),
         .secret(
             "sync.username", \.main.format.owntracks.username, Rules.identifier,

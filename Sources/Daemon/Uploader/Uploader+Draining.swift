@@ -171,7 +171,8 @@ extension Uploader {
         publish()
         carrier.begin(
             request, of: id, to: sync, authorization: tokens.authorise(),
-            postscripts.current?.kind.content ?? .rows, at: hub.clock.time(now: now), now: now)
+            postscripts.current?.kind.content ?? (lane == nil ? .rows : .latest),
+            at: hub.clock.time(now: now), now: now)
         // What has arrived meanwhile may prevent the first byte from being sent.
         runCommands(now: .current())
         return .underway

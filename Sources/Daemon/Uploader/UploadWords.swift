@@ -15,8 +15,9 @@ extension DrainOutcome.Failure {
         let next = "; " + Self.next(sync)
         return switch self {
         case .auth:
-            "the server refuses our credentials (\(code)): check [\(table).headers] and [\(table).auth]"
-                + next
+            "the server refuses our credentials (\(code)): check "
+                + (sync?.format.name == .owntracks ? "\(table).username and password, or " : "")
+                + "[\(table).headers] and [\(table).auth]" + next
         case .permanent where sync?.format.name.isForeign == true:
             (sync?.advice(status) ?? "")
                 + (status == nil ? "" : " It answers \(code).")

@@ -171,8 +171,6 @@ final class Board: Sendable {
     let hasListeners = Atomic(false)
     /// NetworkManager calls the network metered; false while nobody asks it.
     let isCalledMetered = Atomic(false)
-    /// The vehicle itself has something to say: formats that can tell the odometer beside it do.
-    let tellsOdometer = Atomic(false)
     /// What subscribers want to know of requests.
     let requestListeners = Atomic(RequestInterest.none)
     let readerWork = Work()

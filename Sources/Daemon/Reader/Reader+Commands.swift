@@ -189,7 +189,6 @@ extension Reader {
     private func configure(_ new: Settings, now: BootInstant) {
         settings = new
         battery.configure(new)
-        hub.board.tellsOdometer.store(new.vehicle.tellsOdometer, ordering: .relaxed)
         hub.store.configure(StoreOptions(new))
         work.noteChangedCap()
         extras.apply(to: new.extras)

@@ -35,7 +35,6 @@ final class Reader {
         self.hub = hub
         self.settings = settings
         battery = BatteryKeeper(hub.battery, settings)
-        hub.board.tellsOdometer.store(settings.vehicle.tellsOdometer, ordering: .relaxed)
         self.link = link
         recorder = Recorder(store: hub.store)
         sessions = SessionKeeper(hub: hub, recorder: recorder)

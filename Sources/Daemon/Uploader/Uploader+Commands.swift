@@ -91,10 +91,10 @@ extension Uploader {
 
     private func configure(_ latest: SettingsInForce, now: BootInstant) {
         guard latest.revision > inForce.revision else { return }
-        let old = destination
+        let (old, told) = (destination, fingerprint)
         inForce = latest
         defer { obey(now: now) }
-        guard destination != old else { return }
+        guard destination != old || fingerprint != told else { return }
         attempts.metered.configured(isElsewhere: sync?.nextHop != old?.sync.nextHop)
         let isOtherRequest =
             sync?.request != old?.sync.request || destination?.sharesMainTokens != old?.sharesMainTokens
@@ -121,8 +121,13 @@ extension Uploader {
             besides: obeyed.flatMap { DestinationName($0.name) }, error: error, at: hub.clock.time(now: now))
     }
 
+    /// Of what may have been refused.
+    private var fingerprint: Int64? {
+        sync?.fingerprint(tellsOdometer: inForce.settings.vehicle.tellsOdometer)
+    }
+
     func apply() {
-        queue.configure(sync)
+        queue.configure(sync, tellsOdometer: inForce.settings.vehicle.tellsOdometer)
         lane =
             sync?.isLatestOnly == true
             ? lane ?? LatestQueue(port: port, hub: hub, maker: queue, report: report) : nil

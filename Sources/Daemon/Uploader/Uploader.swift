@@ -45,7 +45,9 @@ final class Uploader {
         self.port = port
         self.inForce = inForce
         self.carrier = carrier
-        queue = BatchQueue(port: port, hub: hub, installID: installID, sync)
+        queue = BatchQueue(
+            port: port, hub: hub, installID: installID, sync,
+            tellsOdometer: inForce.settings.vehicle.tellsOdometer)
         commands = CommandRunner(port: port, hub: hub)
         listener = CommandListener(port: port, hub: hub, installID: installID)
         report = UploadReport(port: port, board: hub.board, post: { hub.post($0) })

@@ -129,14 +129,15 @@ final class BatchQueue {
     }
 
     /// Events of the vehicle that the format cannot say: they were owed while it was another one, or nobody knew which. And
-    /// those of geofences that were owed before they were not to be sent.
+    /// those of geofences that were owed before they were not to be sent; in formats with no other events the store has seen to
+    /// that, and owes what must be told all the same.
     private func strays(
         in draft: BatchDraft, _ sync: Settings.Sync
     ) -> (draft: BatchDraft, reason: String)? {
         if !sync.format.carriesVehicleEvents, let stray = draft.ofVehicle {
             return (stray, "its format carries none of the vehicle")
         }
-        if !sync.geofenceEvents, let stray = draft.ofGeofences {
+        if !sync.geofenceEvents, sync.format.carriesVehicleEvents, let stray = draft.ofGeofences {
             return (stray, "its geofence_events is false")
         }
         return nil

@@ -30,6 +30,8 @@ LONG = bool(os.environ.get("BEEKOND_LONG"))
 # Milliseconds from the first answer to the second; −1: both in one piece.
 DELAYS = (-1, 0, 0.5, 2, 10, 50, 200)
 ROWS = 16
+# Fixes that are sent at once.
+PORTION = 400
 # Seconds that a drain may take.
 WAIT = 1800 if LONG else 120
 FORMATS: dict = {
@@ -56,7 +58,10 @@ class StrayTest(SystemTest):
         daemon = self.daemon(fake.port, sync={"timeout_seconds": 10, **sync}).start()
         daemon.call("Start")
         fake.settle()
-        fake.drive(rows - 1)
+        # Not so much at a time that the daemon is at work for as long as only one that hangs should be.
+        for stored in range(1, rows, PORTION):
+            fake.drive(min(PORTION, rows - stored))
+            daemon.wait_stored(min(stored + PORTION, rows), WAIT)
         daemon.wait_stored(rows, WAIT)
         return fake, daemon
 

@@ -57,6 +57,8 @@ class StrayServer:
         self.connections = 0
         self.exchanges: list = []
         self.token: dict | None = None
+        # Some second answer has gone out.
+        self._second_out = threading.Event()
         self._context = context
         self._open: list = []
         self._listener = socket.create_server((host, 0), backlog=64)
@@ -106,6 +108,9 @@ class StrayServer:
             body, kept = kept[:length], kept[length:]
             if head.startswith(b"POST /token"):
                 self.exchanges.append(body)
+                # What is still to come for the request before has come by then.
+                if not self.honest:
+                    self._second_out.wait(PATIENCE)
                 send(self._answer(200, json.dumps(self.token).encode()))
                 continue
             self.requests.append((head, body))
@@ -138,6 +143,7 @@ class StrayServer:
             if self.delay >= 0:
                 send(second)
             is_out.set()
+            self._second_out.set()
 
         if self.delay <= 0:
             again()

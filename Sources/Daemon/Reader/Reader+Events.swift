@@ -66,7 +66,7 @@ extension Reader {
     }
 
     /// What is stored is told: a line each, and whoever listens.
-    func publish(_ events: [VehicleEvent], toListeners hasListeners: Bool) {
+    func tell(_ events: [VehicleEvent], toListeners hasListeners: Bool) {
         for event in events {
             let subject = event.subject.map { " (\($0))" } ?? ""
             let time = if case .known(let time, _) = event.time { time.iso8601 } else { "an unknown time" }
@@ -74,7 +74,7 @@ extension Reader {
                 .eventRecorded,
                 "\(event.happening.kind.rawValue): \(event.happening.type)\(subject) at \(time)",
                 [(.session, event.session.description)])
-            if hasListeners { hub.post(.happened(event)) }
+            if hasListeners { outbox.post(.happened(event)) }
         }
     }
 }

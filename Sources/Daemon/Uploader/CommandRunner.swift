@@ -13,6 +13,7 @@ final class CommandRunner {
 
     private let port: UploaderPort
     private let hub: Hub
+    private let outbox: Outbox
     /// The server may ask for something.
     private(set) var isEnabled = false
     /// With the main thread, which has it carried out.
@@ -32,9 +33,10 @@ final class CommandRunner {
     /// Nothing is begun before that.
     private var retryAt: BootInstant?
 
-    init(port: UploaderPort, hub: Hub) {
+    init(port: UploaderPort, hub: Hub, outbox: Outbox) {
         self.port = port
         self.hub = hub
+        self.outbox = outbox
     }
 
     /// When there is something to do again; nil: when something happens.
@@ -121,7 +123,7 @@ final class CommandRunner {
             written = counter
         }
         current = next
-        hub.post(.runCommand(next))
+        outbox.post(.runCommand(next))
     }
 
     /// It has been carried out, or refused, or is to be waited for.
@@ -165,7 +167,7 @@ final class CommandRunner {
         while let (command, outcome, wasBegun) = unwritten.first {
             try hub.store.finish(command, with: outcome, at: time, wasBegun: wasBegun)
             unwritten.removeFirst()
-            hub.post(.commandDone(command.done(with: outcome, at: time)))
+            outbox.post(.commandDone(command.done(with: outcome, at: time)))
         }
     }
 }

@@ -39,10 +39,10 @@ extension Uploader {
         case .erased(let cutoff):
             commands.erased(upTo: cutoff, now: now)
             if lane?.holds(upTo: cutoff) == true || postscripts.holds(upTo: cutoff) { drain.abort() }
-        case .rebatch(let token): hub.complete(token, rebatch().map { .rebatched($0) })
+        case .rebatch(let token): outbox.complete(token, rebatch().map { .rebatched($0) })
         case .seed(let pair, let settings, let token):
             configure(settings, now: now)
-            hub.complete(token, seed(pair, now: now).map { .done })
+            outbox.complete(token, seed(pair, now: now).map { .done })
         case .storageRecovered:
             commands.obstacleGone()
             if report.snapshot.storageError != nil {
@@ -59,7 +59,7 @@ extension Uploader {
     private func sync(_ token: Token, now: BootInstant) {
         guard sync != nil else {
             let result = SyncResult(outcome: .disabled, uploaded: 0, pending: pending)
-            return hub.complete(token, .success(.synced(result)))
+            return outbox.complete(token, .success(.synced(result)))
         }
         attempts.ask(token, now: now)
     }
@@ -70,7 +70,6 @@ extension Uploader {
         carrier.forgetSessions()
         attempts.trigger(.change, now: now)
         Log.notice(.tokenRefreshed, "new tokens have been given")
-        publish()
         return result
     }
 

@@ -242,10 +242,12 @@ class AnswerTests(SystemTest):
         receiver = self.backend()
         fake, daemon, writer = self.vehicle(sync={"url": receiver.url})
         for _ in range(ROUNDS // 2):
-            let_pass(4)
+            let_pass(5)
             # What is taken in between says that the rows are at fault, and not the server.
             receiver.accept_all()
-            daemon.sync()
+            fake.drive(1)
+            daemon.wait_status(lambda status: status["sync"]["pending"], "a row")
+            self.assertEqual(daemon.sync()["outcome"], "drained")
             receiver.refuse(lambda request: True)
             fake.drive(1)
             daemon.wait_status(lambda status: status["sync"]["pending"] == 1, "a row")
@@ -340,17 +342,18 @@ class EventTests(SystemTest):
         daemon = self.daemon(fake.port, tracking={"implausible_speed_mps": 1_000_000}).start()
         daemon.call("Start")
         daemon.call("AddGeofences", geofences=[{"id": "home", "latitude": 50.0, "longitude": 8.0, "radius_meters": 100.0}])
-        fake.settle()
-        daemon.wait_stored(1)
+        fake.wait_watched()
 
         def jump(number):
-            for _ in range(3):
-                fake.report(tpv(fake.next_ms, 50 + (number % 2) * 1000 / METERS_PER_DEGREE, 8))
+            for _ in range(11):
+                fake.report(tpv(fake.next_ms, 50 + (number + 1) % 2 * 1000 / METERS_PER_DEGREE, 8))
                 fake.next_ms += 1000
 
         def check(event, status):
             self.assertLessEqual(event["geofence_event"]["timestamp"], status["last_location"]["timestamp"])
 
+        jump(1)
+        wait_for(lambda: daemon.call("GetGeofenceEvents")["events"], "it is inside")
         self.told(daemon, ["geofence_event"], jump, check)
 
     def test_requests(self):

@@ -140,7 +140,7 @@ package enum ConfigText {
     package static func late(_ destinations: [String]?) -> String? {
         guard let destinations, !destinations.isEmpty else { return nil }
         return "the settings are in force, but not yet where beekond still waits for the disk or for tokens: "
-            + "\(destinations.joined(separator: ", ")); beekonctl status shows when they are"
+            + "\(destinations.joined(separator: ", ")); beekonctl status --json tells when (adopted_revision)"
     }
 
     /// The differences between two configurations, one line each.

@@ -34,7 +34,6 @@ final class LongStart: Sendable {
     private static let extra = 60.0
 
     private let isOver = Atomic(false)
-    private let leavesTermination = Atomic(false)
     private let wakeup: Wakeup
     private let termination: FileDescriptor
 
@@ -68,11 +67,8 @@ final class LongStart: Sendable {
                     poll.wait(seconds: seconds)
                     if isOver.load(ordering: .relaxed) { return }
                     if poll.isReadable(1) {
-                        if !leavesTermination.load(ordering: .relaxed),
-                            !isOver.exchange(true, ordering: .relaxed)
-                        {
-                            terminate()
-                        }
+                        // From the end of the start on, it is up to the main thread.
+                        if !isOver.exchange(true, ordering: .relaxed) { terminate() }
                         return
                     }
                     let now = usage()
@@ -83,11 +79,6 @@ final class LongStart: Sendable {
         } catch {
             return nil
         }
-    }
-
-    /// From now on it is up to the main thread to end when that is asked for.
-    func leaveTermination() {
-        leavesTermination.store(true, ordering: .relaxed)
     }
 
     /// The start is over, successful or not.

@@ -20,8 +20,6 @@ final class Supervisor {
     private var lifecycle = Lifecycle(running: ["reader", UploaderThreads.name(of: .main)])
     private let network: NetworkWatch
     private let metered: MeteredWatch
-    /// Asks the service manager for time until the daemon is ready.
-    private let start: LongStart?
     private var isReady = false
     private var memory = MemoryRelease()
     private var manager: ServiceManager
@@ -32,10 +30,8 @@ final class Supervisor {
     ) throws {
         self.configurator = configurator
         let settings = configurator.loaded.settings
-        let start = LongStart()
-        self.start = start
-        var isMade = false
-        defer { if !isMade { start?.end() } }
+        let long = LongStart()
+        defer { long?.end() }
         let identification = Identification(
             directory, root: options.machineRoot, at: WallClock(now: startedAt).time(now: startedAt))
         let installation = try identification.find()
@@ -60,7 +56,6 @@ final class Supervisor {
         metered = MeteredWatch(board: hub.board)
         memory.schedule(now: startedAt)
         manager = ServiceManager(now: startedAt)
-        isMade = true
         watchNetwork(settings, now: startedAt)
     }
 
@@ -68,8 +63,6 @@ final class Supervisor {
     ///
     /// - Returns: the exit code.
     func run(_ signals: borrowing Signals) -> Int32 {
-        defer { start?.end() }
-        start?.leaveTermination()
         do {
             try startThreads()
         } catch {
@@ -92,7 +85,7 @@ final class Supervisor {
             // Whoever ends begins nothing.
             configurator.settle(
                 late: lifecycle.stopBy == nil ? uploaders.late(for: configurator.inForce) : [], hub, now: now)
-            tellReady()
+            tellReady(now: now)
             if poll.isReadable(2) { noteNetwork(now: now) }
             if metered.serve(now: now) { hub.post(toUploaders: .routesChanged) }
             if serves { server.serve(poll, now: now) }
@@ -113,10 +106,10 @@ final class Supervisor {
     }
 
     /// Once every thread has shown what it starts with.
-    private func tellReady() {
-        guard !isReady, lifecycle.isReady, lifecycle.stopBy == nil else { return }
+    private func tellReady(now: BootInstant) {
+        guard !isReady, lifecycle.stopBy == nil else { return }
+        guard lifecycle.isReady else { return manager.begin(now: now, busy: busy(now)) }
         isReady = true
-        start?.end()
         Log.notice(.started, "beekond \(Release.version) is running, state in \(status.directory)")
         manager.ready()
     }
@@ -241,10 +234,13 @@ final class Supervisor {
     }
 
     private func feedWatchdog(now: BootInstant) {
-        manager.feed(
-            now: now,
-            busy: [("reader", hub.board.readerWork.busyFor(now))]
-                + hub.uploaders.all.map { (UploaderThreads.name(of: $0.name), $0.work.busyFor(now)) })
+        manager.feed(now: now, busy: busy(now))
+    }
+
+    /// For how many seconds each thread has been at the same piece of work.
+    private func busy(_ now: BootInstant) -> [(name: String, seconds: Double)] {
+        [("reader", hub.board.readerWork.busyFor(now))]
+            + hub.uploaders.all.map { (UploaderThreads.name(of: $0.name), $0.work.busyFor(now)) }
     }
 }
 

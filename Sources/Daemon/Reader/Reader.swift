@@ -71,6 +71,7 @@ final class Reader {
     /// Runs until the daemon stops.
     func run() {
         let start = BootInstant.current()
+        hub.board.readerWork.begin(start)
         resume(now: start)
         noteHealth(now: start)
         endTurn()

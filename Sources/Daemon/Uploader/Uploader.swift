@@ -65,6 +65,7 @@ final class Uploader {
 
     /// Runs until the daemon stops.
     func run() {
+        port.work.begin(.current())
         apply()
         recallRefusal()
         obey(now: .current())

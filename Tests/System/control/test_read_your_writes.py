@@ -31,8 +31,8 @@ def fence(number: int) -> dict:
 
 
 class Writer:
-    """Writes and asks: by turns with the question right behind on the same connection, so that it is read while the answer is being
-    sent, and on another connection once the answer is there."""
+    """Writes and asks: by turns with the question right behind on the same connection, so that it is read while the answer is
+    being sent, and on another connection once the answer is there."""
 
     def __init__(self, daemon):
         self._first, self._second = daemon.connect(), daemon.connect()
@@ -297,7 +297,8 @@ class AnswerTests(SystemTest):
 class EventTests(SystemTest):
     """Whoever hears of something and asks at once finds it."""
 
-    def told(self, daemon, kinds: list, cause: Callable[[int], object], check: Callable[[dict, dict], object], count: int = ROUNDS):
+    def told(self, daemon, kinds: list, cause: Callable[[int], object], check: Callable[[dict, dict], object],
+             count: int = ROUNDS):
         """Asks for the status behind each event, as soon as it has been read."""
         link, asking = daemon.connect(), daemon.connect()
         link.send("Subscribe", {"kinds": kinds}, more=True)
@@ -376,14 +377,15 @@ class EventTests(SystemTest):
 class StartTests(SystemTest):
     def test_what_it_starts_with_is_there_when_it_is_ready(self):
         """systemd's READY comes when everything can be seen."""
-        _, daemon = self.tracking(**{"sync": {"url": NOWHERE, "heartbeat_seconds": 60}, "sync.auth": {"access_token": "a"},
-                                     "destination.second": {"url": NOWHERE, "interval_seconds": NEVER}})
+        sections: dict = {"sync": {"url": NOWHERE, "heartbeat_seconds": 60}, "sync.auth": {"access_token": "a"},
+                          "destination.second": {"url": NOWHERE, "interval_seconds": NEVER}}
+        _, daemon = self.tracking(**sections)
         daemon.call("AddGeofences", geofences=[fence(1)])
         daemon.call("SetExtras", extras={"driver": "7"})
         manager = ServiceManager(self.path("notify"))
         self.addCleanup(manager.stop)
         daemon.environment["NOTIFY_SOCKET"] = manager.path
-        for number in range(30):
+        for _ in range(30):
             daemon.kill()
             manager.said.clear()
             daemon.launch()
@@ -442,7 +444,8 @@ class KillTests(SystemTest):
                    self.equal(lambda: daemon.status()["store"]["locations"], lambda number: 0))
 
     def test_tokens(self):
-        _, daemon = self.tracking(**{"sync": {"url": NOWHERE}, "sync.auth": {"access_token": "a"}})
+        sections: dict = {"sync": {"url": NOWHERE}, "sync.auth": {"access_token": "a"}}
+        _, daemon = self.tracking(**sections)
         self.check(daemon, lambda number: ("SeedAuth", {"access_token": "t", "expires_at": 4_000_000_000 + number}),
                    self.equal(lambda: from_iso(daemon.status()["auth"]["expires_at"]) // 1000,
                               lambda number: 4_000_000_000 + number))
@@ -450,15 +453,20 @@ class KillTests(SystemTest):
     def test_what_a_subscriber_has_heard(self):
         fake, daemon = self.tracking()
         for _ in range(self.TIMES):
-            listener = Listener(daemon, ["location"])
-            fake.drive(5)
-            wait_for(lambda heard=listener: len(heard.ids) >= 3, "locations")
-            daemon.kill()
-            heard = set(listener.ids)
-            listener.close()
+            heard = self.heard(fake, daemon)
             self.assertLessEqual(heard, daemon.stored_ids())
             daemon.start()
             fake.settle()
+
+    def heard(self, fake, daemon) -> set:
+        """The ids of some locations, behind which it is killed."""
+        listener = Listener(daemon, ["location"])
+        fake.drive(5)
+        wait_for(lambda: len(listener.ids) >= 3, "locations")
+        daemon.kill()
+        heard = set(listener.ids)
+        listener.close()
+        return heard
 
 
 if __name__ == "__main__":

@@ -64,6 +64,9 @@ struct ConfigCommand: ParsableCommand {
                 Secrets and file names cannot be set here: put them into the configuration file, and give new tokens \
                 to beekonctl auth seed.
 
+                The result is shown once nothing is begun by earlier settings any more, also by the upload. Destinations \
+                that do not come to that within 2 seconds are named.
+
                 EXAMPLES:
                   beekonctl config set tracking.interval_seconds=10 tracking.distance_meters=0
                   sudo beekonctl config set sync.url=https://api.example.com/locations

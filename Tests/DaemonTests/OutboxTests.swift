@@ -85,7 +85,8 @@ struct OutboxTests {
         let coordinate = try #require(Coordinate(latitude: 52.5, longitude: 13.25))
         reader.backlog = SourceBacklog(
             (0..<300).map { second in
-                .fix(Fix(time: start.advanced(bySeconds: Double(second)), mode: 3, coordinate: coordinate))
+                let time = start.advanced(bySeconds: Double(second))
+                return .fix(Fix(time: time, mode: 3, coordinate: coordinate, speed: 10))
             }, readAt: instant(1))
         reader.perform(.stop(2), now: .current())
         while reader.recorder.waiting > 0 { reader.flush(now: .current()) }

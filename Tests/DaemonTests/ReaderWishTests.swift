@@ -105,6 +105,7 @@ struct ReaderWishTests {
                 #expect(ask(isTracking ? .start(1, by: .server) : .stop(1, by: .server)) == nil)
                 try journal(stop(2 * number + (isTracking ? 1 : 0)))
                 try reader.take(Wish(tracks: row.tracks, origin: row.0, time: start), now: instant(2))
+                reader.endTurn()
                 let done = hub.main.takeAll().compactMap { message -> CommandRecord? in
                     if case .commandDone(let record) = message { record } else { nil }
                 }

@@ -94,6 +94,26 @@ struct OutboxTests {
         #expect(try workshop.stored().count > 290)
     }
 
+    @Test("what has been read before a deletion is deleted")
+    func deletion() throws {
+        let workshop = try Workshop()
+        let reader = try #require(Reader(hub: workshop.hub, settings: Settings()))
+        reader.resume(now: instant(0))
+        reader.perform(.start(1), now: instant(0))
+        let coordinate = try #require(Coordinate(latitude: 52.5, longitude: 13.25))
+        reader.backlog = SourceBacklog(
+            (0..<9).map { second in
+                .fix(
+                    Fix(time: start.advanced(bySeconds: Double(second)), mode: 3, coordinate: coordinate))
+            }, readAt: instant(1))
+        reader.perform(.delete(before: nil, 2), now: .current())
+        #expect(reader.backlog.isEmpty && reader.recorder.stored > 0)
+        for step in 0..<1000 where reader.work.isDeleting {
+            reader.runSteps(now: instant(1e6 + Double(step)))
+        }
+        #expect(try workshop.stored().isEmpty)
+    }
+
     @Test("an uploader tells which settings it goes by, with its first snapshot and whenever that changes")
     func uploader() throws {
         let workshop = try Workshop()

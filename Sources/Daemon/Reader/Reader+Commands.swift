@@ -111,7 +111,8 @@ extension Reader {
 
     private func delete(before cutoff: Timestamp?, for token: Token, now: BootInstant) throws(Failure) {
         try work.refuseWhileDeleting()
-        // What can be stored is deleted like everything else, and the rest in memory.
+        // What has been read and can be stored is deleted like everything else, and the rest in memory.
+        followRest(of: [], now: now)
         flush(now: now)
         try forgetPlaces(upTo: cutoff, now: now)
         let everything = try work.delete(before: cutoff, for: token)

@@ -117,6 +117,8 @@ final class Reader {
             perform(command, now: now)
             if !commands.isEmpty, isOver(since: now, .current()) { return }
         }
+        // What was asked for, whole fleets' fences perhaps, stays no longer in memory.
+        commands = []
         if let new = hub.readerSettings.take() { apply(new, now: now) }
     }
 
@@ -131,6 +133,7 @@ final class Reader {
                 return
             }
         }
+        backlog = SourceBacklog(readAt: now)
     }
 
     private func isOver(since began: BootInstant, _ present: BootInstant) -> Bool {

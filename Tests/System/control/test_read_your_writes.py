@@ -364,7 +364,7 @@ class EventTests(SystemTest):
 
         def cause(number):
             let_pass(1)
-            attempts.send("Sync", {"wait": False})
+            attempts.call("Sync", wait=False)
 
         def check(event, status):
             self.assertEqual(event["http"]["status"], status["sync"]["last_http_status"])

@@ -132,6 +132,17 @@ class CheckTests(CtlTest):
         self.assertEqual(told["result"], "no_daemon")
         self.run_ctl(daemon, "status", "--check", "--watch", code=64)
 
+    def test_one_that_may_not_be_asked_is_unknown(self):
+        daemon = self.fake_daemon()
+        # What is no socket refuses everybody, as rights do others than root.
+        path = self.path("file")
+        Path(path).write_text("no socket", encoding="utf-8")
+        for socket, word in ((path, "no_daemon"), ("/" + "x" * 200, "unknown")):
+            done = subprocess.run([program("beekonctl"), "status", "--check", "--json", "--socket", socket], capture_output=True,
+                                  text=True, stdin=subprocess.DEVNULL, timeout=60, env=self.environment(daemon))
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertEqual(json.loads(done.stdout)["result"], word)
+
     def test_with_a_real_one(self):
         fake, daemon = self.tracking()
         self.run_ctl(daemon, "status", "--check")

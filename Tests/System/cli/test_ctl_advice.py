@@ -239,6 +239,9 @@ class BareTests(CtlTest):
         ("rejected retry", 0), ("resend --from -2h", 0), ("commands", 0), ("config show", 0),
         ("config set tracking.distance_meters=7", 0), ("config unset tracking.distance_meters", 0), ("reload", 0),
         ("auth show", 0), ("metrics", 0), ("stop", 0), ("delete --yes", 0), ("destination test main", 64),
+        ("geofence add yard 1 2 100", 0), ("geofence events", 0), ("geofence remove yard", 0), ("extras set a=b", 0),
+        ("extras unset a", 0), ("auth seed", 65), ("rejected export", 0), ("rejected purge --yes", 0),
+        ("destination backfill other --yes", 64), ("destination forget other --yes", 64), ("odometer set 1", 0),
     )
 
     @in_namespace

@@ -114,7 +114,7 @@ extension SyncResult.Outcome {
     init(_ outcome: DrainOutcome, hadWork: Bool, hasRefused: Bool) {
         self =
             switch outcome {
-            case .drained where hasRefused: .rejected
+            case .drained where hasRefused, .transient where hasRefused: .rejected
             case .drained: hadWork ? .drained : .nothingPending
             case .transient: .transient
             case .failed(.auth): .auth

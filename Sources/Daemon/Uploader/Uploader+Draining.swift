@@ -261,9 +261,9 @@ extension Uploader {
     private func reason(in reply: Upload.Reply, _ judgement: Judgement) -> String? {
         guard judgement.verdict != .accepted else { return nil }
         let secrets = SecretTexts(
-            (sync?.secretTexts ?? []) + (sync?.pathKeys ?? [])
-                + [tokens.sent, tokens.sent?.split(separator: " ").last.map { String($0) }].compactMap(\.self)
-        )
+            (sync?.secretTexts ?? [])
+                + [tokens.sent, tokens.sent?.split(separator: " ").last.map { String($0) }].compactMap(\.self),
+            addresses: sync?.addresses ?? [])
         return reply.reason(hiding: secrets.hidden)
     }
 

@@ -111,9 +111,7 @@ final class CommandRunner {
             }
         }
         // An older database, put back, may hold older lists: the file never goes back.
-        if let counter = next.counter,
-            counter > written ?? hub.files.readCommandCounter().content?.counter ?? 0
-        {
+        if let counter = next.counter, counter > lastBegun(now: now) {
             // Without the database it must be known, too.
             try hub.makingRoom { () throws(SystemError) in
                 try hub.files.write(SmallFiles.CommandCounter(counter: counter))
@@ -122,6 +120,14 @@ final class CommandRunner {
         }
         current = next
         hub.post(.runCommand(next))
+    }
+
+    /// The highest counter in the small file. One in the future by a trusted clock counts as none.
+    private func lastBegun(now: BootInstant) -> Int64 {
+        if let written { return written }
+        guard let kept = hub.files.readCommandCounter().content?.counter else { return 0 }
+        guard let time = hub.clock.trusted(now: now) else { return kept }
+        return ServerCommand.Warrant.isAhead(kept, of: time) ? 0 : kept
     }
 
     /// It has been carried out, or refused, or is to be waited for.

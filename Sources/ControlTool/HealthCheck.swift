@@ -11,6 +11,8 @@ package struct HealthCheck: Encodable, Sendable {
         case failing
         /// It does not answer.
         case noDaemon = "no_daemon"
+        /// It cannot be asked from here, and may be well.
+        case unknown
     }
 
     package let result: Result
@@ -23,7 +25,7 @@ package struct HealthCheck: Encodable, Sendable {
         case .ok: 0
         case .degraded: 1
         case .failing: 2
-        case .noDaemon: 3
+        case .noDaemon, .unknown: 3
         }
     }
 
@@ -33,9 +35,14 @@ package struct HealthCheck: Encodable, Sendable {
         result = problems.isEmpty ? .ok : Self.isFailing(status) ? .failing : .degraded
     }
 
-    /// - Parameter message: why it cannot be asked.
-    package init(unreachable message: String) {
-        (result, problems) = (.noDaemon, [message])
+    /// - Parameter failure: why it cannot be asked.
+    package init(_ failure: ClientFailure) {
+        result =
+            switch failure.kind {
+            case .unreachable, .timedOut: .noDaemon
+            case .permissionDenied, .badReply, .badPath, .system: .unknown
+            }
+        problems = [Text.safe(failure.message)]
     }
 
     /// The word, then the problems, a line each.

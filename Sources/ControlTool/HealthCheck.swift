@@ -35,14 +35,14 @@ package struct HealthCheck: Encodable, Sendable {
         result = problems.isEmpty ? .ok : Self.isFailing(status) ? .failing : .degraded
     }
 
-    /// - Parameter failure: why it cannot be asked.
-    package init(_ failure: ClientFailure) {
+    /// - Parameter message: why it cannot be asked.
+    package init(_ failure: ClientFailure.Kind, message: String) {
         result =
-            switch failure.kind {
+            switch failure {
             case .unreachable, .timedOut: .noDaemon
             case .permissionDenied, .badReply, .badPath, .system: .unknown
             }
-        problems = [Text.safe(failure.message)]
+        problems = [Text.safe(message)]
     }
 
     /// The word, then the problems, a line each.

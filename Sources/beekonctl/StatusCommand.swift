@@ -66,7 +66,7 @@ struct StatusCommand: ParsableCommand {
             let status = try client.call(Wire.GetStatus.self, .init()).status
             return HealthCheck(status, clock: CommonOptions.clock)
         } catch let failure as ClientFailure {
-            return HealthCheck(failure)
+            return HealthCheck(failure.kind, message: failure.message)
         }
     }
 

@@ -105,7 +105,7 @@ struct HealthCheckTests {
             (ClientFailure.Kind.unreachable, HealthCheck.Result.noDaemon), (.timedOut, .noDaemon),
             (.permissionDenied, .unknown), (.badReply, .unknown), (.badPath, .unknown), (.system, .unknown),
         ] {
-            let found = HealthCheck(ClientFailure(kind: kind, message: "gone"))
+            let found = HealthCheck(kind, message: "gone")
             #expect(found.result == result && found.exitCode == 3 && found.problems == ["gone"])
         }
     }

@@ -10,7 +10,7 @@ import time
 
 from drive import SKY, driven, hours_ago, parked, tpv
 from measuring import Meter, Row, interleaved
-from support.ports import free_port
+from support.ports import NOBODY
 from world import EVERY_FIX, World
 
 
@@ -217,7 +217,7 @@ def steady(world: World) -> list:
 
 def resting(world: World, seconds: int, sections: dict) -> float:
     """Wake-ups per second of an idle daemon."""
-    daemon = world.daemon(free_port(), tracking={"autostart": False}, **sections).start()
+    daemon = world.daemon(NOBODY, tracking={"autostart": False}, **sections).start()
     daemon.disconnect()
     meter = Meter(daemon.child.process.pid)
     meter.wait_quiet(3)

@@ -8,7 +8,7 @@ import unittest
 
 from support import tls
 from support.child import Child
-from support.ports import free_port, reachable
+from support.ports import new_port, reachable
 from support.programs import installed
 from support.system_test import SystemTest
 from support.waiting import wait_for
@@ -24,7 +24,7 @@ class ProxyTest(SystemTest):
     def setUp(self):
         super().setUp()
         self.receiver = self.backend()
-        self.port = free_port()
+        self.port = new_port()
         authority = tls.Authority(self.path("ca"))
         self.certificate, self.key = authority.certificate("backend")
         self.ca = authority.ca

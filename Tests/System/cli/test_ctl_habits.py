@@ -17,7 +17,7 @@ from support.beekonctl import CtlTest, drive
 from support.fake_daemon import location, status
 from support.fake_gpsd import iso
 from support.namespaces import in_namespace
-from support.ports import free_port
+from support.ports import NOBODY
 from support.programs import program
 
 DAY = 86_400_000
@@ -142,7 +142,7 @@ class CheckTests(CtlTest):
 
 class StartTests(CtlTest):
     def test_a_start_without_a_receiver_says_so(self):
-        daemon = self.daemon(free_port()).start()
+        daemon = self.daemon(NOBODY).start()
         done = self.run_ctl(daemon, "start")
         self.assertTrue(done.stdout.startswith("tracking, session "))
         self.assertIn("gpsd", done.stderr)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.clocks import Clocks, no_shim
+from support.clocks import Clocks
 from support.command_server import CommandServer
 from support.command_test import ALL, FENCE, CommandTest
 from support.control_client import ConnectionClosed
@@ -161,7 +161,6 @@ class StopTests(ServerFencesTest):
         self.assertEqual(self.told(daemon)[3:], [("depot", "exit", "stopped")])
         wait_for(lambda: vehicle.fake.watchers == 0, "gpsd is released")
 
-    @unittest.skipIf(no_shim(), no_shim())
     def test_an_owntracks_server_is_told_that_it_was_left(self):
         other = OwnTracks()
         self.addCleanup(other.stop)

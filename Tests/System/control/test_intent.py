@@ -11,6 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.control_client import ControlClient
+from support.ports import new_port
 from support.system_test import SystemTest
 from support.waiting import PATIENCE, never, wait_for
 
@@ -71,7 +72,7 @@ class IntentTests(SystemTest):
         """With a server that took the request and says nothing, and with one that does not even read it."""
         receiver = self.backend()
         receiver.hold()
-        hole = socket.create_server(("127.0.0.1", 0))
+        hole = socket.create_server(("127.0.0.1", new_port()))
         self.addCleanup(hole.close)
         for url, arrived in ((receiver.url, lambda: receiver.requests),
                              (f"http://127.0.0.1:{hole.getsockname()[1]}/locations", lambda: True)):

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support.beekonctl import CtlTest
 from support.daemon import NEVER
 from support.fake_gpsd import DEVICE, tpv
-from support.ports import free_port
+from support.ports import NOBODY
 from support.system_test import in_real_time
 from support.waiting import wait_for
 
@@ -63,7 +63,7 @@ class MetricsTests(CtlTest):
             fake.port, sync={"url": main.url}, **{
                 "sync.auth": {"access_token": "abc", "expires_at": 4_102_444_800},
                 "destination.refusing": {"url": refusing.url, "interval_seconds": NEVER},
-                "destination.nobody": {"url": f"http://127.0.0.1:{free_port()}/", "interval_seconds": NEVER}}).start()
+                "destination.nobody": {"url": f"http://127.0.0.1:{NOBODY}/", "interval_seconds": NEVER}}).start()
         daemon.call("Start")
         fake.wait_watched()
         # A time that nothing confirms, and at the end one that has passed.
@@ -112,7 +112,7 @@ class MetricsTests(CtlTest):
         self.receivers.remove(silent)
         fake = self.fake()
         daemon = self.daemon(
-            fake.port, sync={"url": f"http://127.0.0.1:{free_port()}/"}, **{
+            fake.port, sync={"url": f"http://127.0.0.1:{NOBODY}/"}, **{
                 "destination.silent": {"url": silent.url, "timeout_seconds": 1, "interval_seconds": NEVER},
                 # It does not speak TLS.
                 "destination.plain": {"url": plain.url.replace("http:", "https:"), "interval_seconds": NEVER}}).start()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.namespaces import in_namespace, loopback_up
+from support.namespaces import in_namespace
 from support.system_test import SystemTest
 
 
@@ -65,7 +65,6 @@ class StuckLogTests(SystemTest):
     @in_namespace
     def test_a_journal_that_hangs(self):
         """Others have filled its queue."""
-        loopback_up()
         os.makedirs("/run/systemd", exist_ok=True)
         subprocess.run(["mount", "-t", "tmpfs", "beekond-test", "/run/systemd"], check=True)
         os.makedirs("/run/systemd/journal")

@@ -5,7 +5,6 @@ BEEKOND_SEED repeats a run; BEEKOND_KILLS sets the number of kills.
 """
 import os
 import random
-import socket
 import sys
 import time
 import unittest
@@ -13,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.ports import free_port
+from support.ports import new_port
 from support.programs import needs_gpsd
 from support.seeds import seed
 from support.system_test import SystemTest
@@ -28,7 +27,7 @@ class CrashTests(SystemTest):
         number = seed(f"{KILLS} kills")
         self.random = random.Random(number)
         self.reported = set()
-        port, feed = free_port(), free_port(socket.SOCK_DGRAM)
+        port, feed = new_port(), new_port()
         self.gpsd(port, f"udp://127.0.0.1:{feed}")
         # Twenty epochs a second, each a second later than the previous one, so that the time settles quickly.
         self.simulator(feed, "--rate", "1", "--speed-up", "20", "--seed", str(number))

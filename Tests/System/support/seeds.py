@@ -8,8 +8,13 @@ import os
 USUAL = 1
 
 
+def usual_seed() -> int:
+    """BEEKOND_SEED, or the usual one."""
+    return int(os.environ.get("BEEKOND_SEED") or USUAL)
+
+
 def seed(what: str) -> int:
-    """BEEKOND_SEED, or the usual one; printed, because it is part of every report of a failure."""
-    found = int(os.environ.get("BEEKOND_SEED") or USUAL)
+    """The same, printed, because it is part of every report of a failure."""
+    found = usual_seed()
     print(f"\n{what}: BEEKOND_SEED={found}")
     return found

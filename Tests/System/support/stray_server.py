@@ -16,6 +16,8 @@ import time
 import urllib.parse
 import uuid
 
+from support.ports import new_port
+
 # Nothing here waits longer than this; only a failing test waits this long.
 PATIENCE = 20.0
 # Seconds that a busy machine may take to send or to read an answer.
@@ -56,7 +58,7 @@ class StrayServer:
         self.token: dict | None = None
         self._context = context
         self._open: list = []
-        self._listener = socket.create_server((host, 0), backlog=64)
+        self._listener = socket.create_server((host, new_port()), backlog=64)
         self.port = self._listener.getsockname()[1]
         self.url = f"{'https' if context else 'http'}://{host}:{self.port}/locations"
         threading.Thread(target=self._run, daemon=True).start()

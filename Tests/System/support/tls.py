@@ -12,6 +12,7 @@ import unittest
 import warnings
 from datetime import UTC, datetime, timedelta
 
+from support.ports import new_port
 from support.programs import installed
 
 OPENSSL = shutil.which("openssl")
@@ -83,12 +84,12 @@ def context(certificate: str, key: str, client_ca: str | None = None, most=None)
 class Terminator:
     """Terminates TLS and forwards to a plain port. `refused` has an entry for each failed handshake."""
 
-    def __init__(self, made: ssl.SSLContext, port: int, at: int = 0):
+    def __init__(self, made: ssl.SSLContext, port: int, at: int | None = None):
         self._context, self._target = made, port
         self.refused: list = []
         self.accepted = 0
         self._open: list = []
-        self._listener = socket.create_server(("127.0.0.1", at), backlog=16)
+        self._listener = socket.create_server(("127.0.0.1", at or new_port()), backlog=16)
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._run, daemon=True).start()
 

@@ -29,6 +29,8 @@ HEAD_WORDS, MACHINE_WORDS, SLOT_WORDS = 16, 4, 8
 # What a slot says of its thread.
 FREE, RUNNING, WAITING = 0, 1, 2
 NEVER = (1 << 63) - 1
+# How long a machine has been up, in nanoseconds, whose clocks begin at a certain moment.
+UP = 3_600_000_000_000
 # Real seconds after which a thread that neither rests nor ends is one that hangs.
 HANGS = 20.0
 
@@ -113,7 +115,7 @@ class Loopback:
 class VirtualTime:
     """The clocks, in nanoseconds, and the slots of all threads."""
 
-    def __init__(self, folder: str, seed: int = 1):
+    def __init__(self, folder: str):
         self._folder = folder
         self._loopback = Loopback()
         self._shim = os.path.join(folder, "virtual_time.so")
@@ -137,18 +139,21 @@ class VirtualTime:
             os.chmod(os.path.join(folder, name), 0o755 if name.endswith(".so") else 0o666)
         self._resting = os.open(resting, os.O_RDWR | os.O_NONBLOCK)
         self._bells: dict = {}
-        self._words[4] = seed
         self._library.virtual_join(folder.encode())
-        self.reset()
+        self.reset(1)
 
-    def reset(self):
-        """All clocks show what those of this machine do now."""
-        self._words[0] = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-        self._words[1] = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-        self._words[2] = time.clock_gettime_ns(time.CLOCK_REALTIME)
+    def reset(self, seed: int, moment: int | None = None):
+        """Everything begins: random numbers from this seed; the clocks show what those of this machine do now, or this moment, in
+        nanoseconds, as far into its life as it always is then."""
+        for word, clock in enumerate((time.CLOCK_MONOTONIC, time.CLOCK_BOOTTIME, time.CLOCK_REALTIME)):
+            self._words[word] = time.clock_gettime_ns(clock) if moment is None else (UP, UP, moment)[word]
+        self._words[4] = seed
+        self.count_calls(0)
+        self.names_are_answered(True)
         for number in range(MACHINES):
             Machine(self, number).reset()
         self._machines = 1
+        self._programs = 0
 
     # The clocks.
 
@@ -188,6 +193,13 @@ class VirtualTime:
     def free(self, slot: int):
         self._library.virtual_free(slot)
 
+    def claim_for_program(self) -> int:
+        """That of the first thread of the next program: the random numbers of each depend on how many there were before it."""
+        slot = self.claim()
+        self._programs += 1
+        self._words[self._word(slot) + 5] = self._programs
+        return slot
+
     def belongs(self, slot: int, process: int):
         """It is that of a program which has been started with it, and free once that has ended."""
         self._halves[self._half(slot) + 1] = process
@@ -225,6 +237,12 @@ class VirtualTime:
     def calls(self) -> int:
         """How many it has made."""
         return self._words[7]
+
+    # Names.
+
+    def names_are_answered(self, value: bool):
+        """Whether a name that this machine does not know is unknown at once, or nobody answers who is asked for it."""
+        self._words[9] = int(not value)
 
     # Rest.
 
@@ -395,9 +413,9 @@ def is_main() -> bool:
 
 
 @contextlib.contextmanager
-def virtual_time(time_of_file: VirtualTime) -> Iterator[VirtualTime]:
-    """Within this, time is virtual."""
-    time_of_file.reset()
+def virtual_time(time_of_file: VirtualTime, seed: int, moment: int | None = None) -> Iterator[VirtualTime]:
+    """Within this, time is virtual: VirtualTime.reset."""
+    time_of_file.reset(seed, moment)
     _current.append(time_of_file)
     try:
         yield time_of_file

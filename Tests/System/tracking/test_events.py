@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.beekonctl import CtlTest
-from support.clocks import Clocks, no_shim
+from support.clocks import Clocks
 from support.conservation import shape_faults
 from support.control_client import Refusal
 from support.daemon import NEVER
@@ -39,9 +39,8 @@ class EventTest(CtlTest):
         fake = self.fake()
         sections.setdefault("tracking", {})["implausible_speed_mps"] = 1_000_000
         daemon = self.daemon(fake.port, **sections)
-        if not no_shim():
-            # Whatever the kernel of this machine says: only fixes tell the time.
-            Clocks(daemon)
+        # Whatever the kernel of this machine says: only fixes tell the time.
+        Clocks(daemon)
         daemon.start()
         daemon.call("AddGeofences", geofences=[{**HOME, "dwell_seconds": dwell}])
         return fake, daemon
@@ -180,7 +179,6 @@ class DwellTests(EventTest):
         self.assertIn("enter,exit,dwell", self.run_ctl(daemon, "geofence", "list").stdout)
 
 
-@unittest.skipIf(no_shim(), no_shim())
 class UnknownTimeTests(EventTest):
     def test_events_from_before_the_time_was_known_get_theirs_before_they_go(self):
         backend = self.backend()

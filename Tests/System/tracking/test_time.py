@@ -9,7 +9,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.clocks import no_shim
 from support.fake_gpsd import from_iso, iso, tpv
 from support.service_manager import ServiceManager
 from support.time_test import DAY, ERA, HOUR, NOW, SECOND, TimeTest
@@ -53,7 +52,6 @@ JUMPS: list[tuple[str, list, list]] = [
 ]
 
 
-@unittest.skipIf(no_shim(), no_shim())
 class ReceiverClockTests(TimeTest):
     def test_settling(self):
         for name, steps, used in SETTLING:
@@ -161,7 +159,6 @@ class ReceiverClockTests(TimeTest):
         self.assertEqual(self.times(daemon), [NOW + second * SECOND for second in (-2, -1, 0, 5, 6)])
 
 
-@unittest.skipIf(no_shim(), no_shim())
 class SystemClockTests(TimeTest):
     def test_a_system_clock_that_is_wrong_by_decades(self):
         """Fixes, sessions and batches carry the receiver's time; before there is one, the stored clock provides a lower bound."""
@@ -235,7 +232,6 @@ class SystemClockTests(TimeTest):
             self.assertAlmostEqual(int(request.batch_id.replace("-", "")[:12], 16), named or sent_at, delta=SECOND)
 
 
-@unittest.skipIf(no_shim(), no_shim())
 class RetentionTests(TimeTest):
     """Pruning by age requires a time that is beyond doubt."""
 
@@ -312,7 +308,6 @@ class RetentionTests(TimeTest):
         self.assertEqual(self.times(daemon), before + after)
 
 
-@unittest.skipIf(no_shim(), no_shim())
 class SuspendTests(TimeTest):
     def test_a_machine_that_slept(self):
         manager = ServiceManager(self.path("notify"))

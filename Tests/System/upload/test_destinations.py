@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.control_client import Refusal
 from support.daemon import NEVER
-from support.ports import free_port
+from support.ports import NOBODY, new_port
 from support.post_server import PostServer
 from support.programs import program
 from support.seeds import seed
@@ -61,7 +61,7 @@ class DestinationTests(SystemTest):
         other = self.backend()
         main, fake, daemon = self.several(
             12, other={"url": other.url, "batch_size": 4},
-            dead={"url": f"http://127.0.0.1:{free_port()}/", "timeout_seconds": 1})
+            dead={"url": f"http://127.0.0.1:{NOBODY}/", "timeout_seconds": 1})
         stored = daemon.stored_ids()
         self.assertEqual(daemon.call("Sync")["outcome"], "drained")
         self.drain(daemon, "other")
@@ -118,7 +118,7 @@ class DestinationTests(SystemTest):
 
     def test_beekonctl_sync_all_within_the_seconds_of_the_last_flush(self):
         """Every destination has its turn at once: those that never answer do not keep the others from sending."""
-        hole = socket.create_server(("127.0.0.1", 0), backlog=16)
+        hole = socket.create_server(("127.0.0.1", new_port()), backlog=16)
         self.addCleanup(hole.close)
         other = self.backend()
         main, _, daemon = self.several(
@@ -142,7 +142,7 @@ class DestinationTests(SystemTest):
         flaky = self.backend(drop_ack_every=3)
         main, fake, daemon = self.several(
             3, flaky={"url": flaky.url, "batch_size": 3, "timeout_seconds": 2},
-            dead={"url": f"http://127.0.0.1:{free_port()}/", "timeout_seconds": 1})
+            dead={"url": f"http://127.0.0.1:{NOBODY}/", "timeout_seconds": 1})
         known: set = set()
         for _ in range(KILLS):
             fake.drive(2)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.clocks import ClockTest, no_shim
+from support.clocks import ClockTest
 from support.daemon import NEVER
 from support.post_server import PostServer
 from support.seeds import seed
@@ -21,7 +21,6 @@ from support.waiting import never, wait_for
 HOUR, DAY = 3600, 86_400
 
 
-@unittest.skipIf(no_shim(), no_shim())
 class HeartbeatTest(ClockTest):
     def parked(self, url: str, start: bool = True, **sync) -> tuple:
         """A daemon with a heartbeat an hour, which has never tracked; and its clocks."""

@@ -10,7 +10,7 @@ from support.control_client import Refusal
 from support.daemon import NEVER
 from support.mosquitto import packet
 from support.mqtt_test import PLACE, MQTTTest
-from support.ports import free_port
+from support.ports import NOBODY
 from support.raw_server import Link
 from support.waiting import wait_for
 
@@ -94,7 +94,7 @@ class ConnectionTests(MQTTTest):
             link.send(welcome)
             link.drain()
 
-        fake, daemon = self.vehicle(free_port(), 2)
+        fake, daemon = self.vehicle(NOBODY, 2)
         known = daemon.stored_ids()
         for serve, words in ((garbage, "does not speak MQTT"), (endless, "longer than 65536"), (early, "was not sent"),
                              (lambda link: None, None), (Link.drain, "in time"), (deaf, "in time")):

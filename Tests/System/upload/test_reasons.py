@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.ports import free_port
+from support.ports import NOBODY
 from support.programs import program
 from support.raw_server import RawServer
 from support.system_test import SystemTest
@@ -210,7 +210,7 @@ class ReasonTests(SystemTest):
         self.assertIn("back at noon", daemon.status()["sync"]["last_error"])
 
     def test_one_that_does_not_answer_cannot(self):
-        fake, daemon = self.vehicle(1, {"url": f"http://127.0.0.1:{free_port()}/x", "mode": "manual"})
+        fake, daemon = self.vehicle(1, {"url": f"http://127.0.0.1:{NOBODY}/x", "mode": "manual"})
         words = self.ctl(daemon, "sync", code=75).stderr
         self.assertIn("cannot be reached", words)
         self.assertRegex(words, "[Cc]onnect")

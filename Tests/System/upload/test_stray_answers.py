@@ -17,7 +17,7 @@ from support.daemon import NEVER
 from support.far_path import HERE, THERE, far_path
 from support.namespaces import in_namespace
 from support.nginx import Nginx, needs_nginx
-from support.ports import free_port
+from support.ports import new_port
 from support.stray_server import StrayServer
 from support.system_test import SystemTest
 from support.tls import Authority, context, needs_openssl
@@ -278,7 +278,7 @@ class GoodTests(StrayTest):
     def test_through_nginx(self):
         server, authority = self.server(), Authority(self.folder())
         server.honest = True
-        nginx = Nginx(self.folder(), free_port(), server.port, *authority.certificate("server"))
+        nginx = Nginx(self.folder(), new_port(), server.port, *authority.certificate("server"))
         self.addCleanup(nginx.stop)
         nginx.start("keepalive_requests 100000")
         rows = 10_000 if LONG else 300

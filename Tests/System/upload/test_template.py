@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support.control_client import Refusal
 from support.daemon import NEVER
 from support.fake_gpsd import METERS_PER_DEGREE, tpv
-from support.ports import free_port
+from support.ports import NOBODY
 from support.programs import program
 from support.seeds import seed
 from support.shape_server import identity, records
@@ -262,7 +262,7 @@ class LoadTests(TemplateTest):
     MESSAGE = "line 2, column 10 of the template: there is no tag lattitude; write <%= latitude %>"
 
     def test_a_broken_template_is_told_with_its_place_wherever_it_is_read(self):
-        table = {"url": f"http://127.0.0.1:{free_port()}/", "format": "template"}
+        table = {"url": f"http://127.0.0.1:{NOBODY}/", "format": "template"}
         daemon = self.daemon(sync={**table, "location_template": self.BROKEN})
         line = 1 + next(number for number, text in enumerate(Path(daemon.config).read_text().splitlines())
                         if text.startswith("location_template"))

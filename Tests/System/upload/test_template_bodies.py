@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.daemon import NEVER
 from support.fake_gpsd import METERS_PER_DEGREE, from_iso, tpv
-from support.ports import free_port
+from support.ports import NOBODY
 from support.programs import program
 from support.seeds import seed
 from support.shape_server import read_form, read_json, read_lines
@@ -300,13 +300,13 @@ class LoadTests(TemplateTest):
         self.assertIn(expected, done.stderr + done.stdout)
 
     def test_what_cannot_be_is_said_where_it_stands(self):
-        table = {"url": f"http://127.0.0.1:{free_port()}/", "format": "template"}
+        table = {"url": f"http://127.0.0.1:{NOBODY}/", "format": "template"}
         for settings, expected in self.ROWS:
             with self.subTest(expected):
                 self.check(expected, sync={**table, **settings})
 
     def test_params_and_headers_that_have_no_place(self):
-        table = {"url": f"http://127.0.0.1:{free_port()}/", "format": "template", "location_template": FORM}
+        table = {"url": f"http://127.0.0.1:{NOBODY}/", "format": "template", "location_template": FORM}
         line = {**table, "body": "text", "location_template": LINE, "device_id": "v"}
         for sections, expected in (
                 ({"sync": line, "sync.params": {"a": 1}}, "sync.params.a: has no place beside lines"),

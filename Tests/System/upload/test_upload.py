@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.daemon import NEVER
 from support.fake_gpsd import from_iso
-from support.ports import free_port
+from support.ports import new_port
 from support.upload_test import AT_ONCE, UploadTest
 from support.waiting import never
 
@@ -252,7 +252,7 @@ class UploadTests(UploadTest):
         self.assertTrue(3500 < wait <= 3605, wait)
 
     def test_connection_refused(self):
-        port = free_port()
+        port = new_port()
         fake, daemon = self.tracking(sync={"url": f"http://127.0.0.1:{port}/locations"})
         answer = daemon.sync()
         self.assertEqual((answer["outcome"], answer["pending"]), ("transient", 1))

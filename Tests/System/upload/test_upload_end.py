@@ -9,6 +9,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import itertools
 
 from support.daemon import NEVER
+from support.ports import new_port
 from support.system_test import SystemTest
 from support.tls import Authority, needs_openssl
 from support.waiting import never, wait_for
@@ -58,7 +59,7 @@ class EndTests(SystemTest):
     def test_while_connecting(self):
         listener = socket.socket()
         self.addCleanup(listener.close)
-        listener.bind(("127.0.0.1", 0))
+        listener.bind(("127.0.0.1", new_port()))
         listener.listen(0)
         for _ in range(4):
             filler = socket.socket()

@@ -9,8 +9,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.namespaces import in_namespace, loopback_up
-from support.ports import free_port
+from support.namespaces import in_namespace
+from support.ports import new_port
 from support.system_test import SystemTest, in_real_time
 from support.waiting import wait_for
 
@@ -123,7 +123,7 @@ class NetworkTests(SystemTest):
         self.assertEqual(one, two)
 
     def test_a_server_that_never_reads(self):
-        listener = socket.create_server(("127.0.0.1", 0))
+        listener = socket.create_server(("127.0.0.1", new_port()))
         self.addCleanup(listener.close)
         fake, daemon = self.tracking(sync={"url": f"http://127.0.0.1:{listener.getsockname()[1]}/", "timeout_seconds": 1})
         self.assertEqual(daemon.sync()["outcome"], "transient")
@@ -132,7 +132,7 @@ class NetworkTests(SystemTest):
         """A full backlog swallows every SYN, as a dead mobile link does."""
         listener = socket.socket()
         self.addCleanup(listener.close)
-        listener.bind(("127.0.0.1", 0))
+        listener.bind(("127.0.0.1", new_port()))
         listener.listen(0)
         address = listener.getsockname()
         fillers = []
@@ -159,7 +159,6 @@ class NetworkTests(SystemTest):
     @in_real_time("the C library's resolver")
     def test_a_silent_resolver(self):
         """A name server that never answers: the request ends in time, and so does the daemon."""
-        loopback_up()
         silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.addCleanup(silent.close)
         try:
@@ -185,7 +184,6 @@ class NetworkTests(SystemTest):
 
     @in_namespace
     def test_no_route(self):
-        loopback_up()
         fake, daemon = self.tracking(sync={"url": "https://192.0.2.1/locations", "timeout_seconds": 5})
         self.assertEqual(daemon.sync()["outcome"], "transient")
         self.assertEqual(len(daemon.stored_ids()), 1)
@@ -248,7 +246,7 @@ class NetworkTests(SystemTest):
         self.assertEqual(len({request.split(b"\r\n\r\n", 1)[1] for request in server.requests}), 6)
 
     def test_nobody_listens_and_then_somebody_does(self):
-        port = free_port()
+        port = new_port()
         fake, daemon = self.tracking(sync={"url": f"http://127.0.0.1:{port}/locations"})
         self.assertEqual(daemon.sync()["outcome"], "transient")
         receiver = self.backend(port=port)

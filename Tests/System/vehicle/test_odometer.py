@@ -7,7 +7,6 @@ import json
 import os
 import random
 import shutil
-import socket
 import sys
 import time
 import unittest
@@ -20,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support.beekonctl import CtlTest
 from support.control_client import Refusal
 from support.drive import Drive, feed
-from support.ports import free_port
+from support.ports import NOBODY, new_port
 from support.programs import needs_gpsd
 from support.seeds import seed
 from support.system_test import SystemTest, in_real_time
@@ -236,7 +235,7 @@ class KillTests(SystemTest):
     def test_it_never_goes_back(self):
         number = seed(f"{KILLS} kills")
         chance = random.Random(number)
-        port, inlet = free_port(), free_port(socket.SOCK_DGRAM)
+        port, inlet = new_port(), new_port()
         self.gpsd(port, f"udp://127.0.0.1:{inlet}")
         self.simulator(inlet, "--rate", "1", "--speed-up", "20", "--seed", str(number))
         receiver = self.backend()
@@ -265,7 +264,7 @@ class KillTests(SystemTest):
 
     def check_image(self, daemon, highest):
         """A copy of the state directory starts from at least the same."""
-        copy = self.daemon(free_port(), tracking=USUAL)
+        copy = self.daemon(NOBODY, tracking=USUAL)
         shutil.rmtree(copy.state)
         shutil.copytree(daemon.state, copy.state)
         copy.start()

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from server_support.postgres import BIN, Postgres
 from server_support.server import PROGRAM, Server, envelope, iso, uuid7
 from server_support.server_test import ServerTest
-from support.clocks import no_shim, shim
+from support.clocks import shim
 from support.waiting import wait_for
 
 DAY = 86_400_000
@@ -155,7 +155,6 @@ class Clocks(ServerTest):
         self.assertEqual(counters, sorted(set(counters)))
 
 
-@unittest.skipIf(no_shim(), no_shim())
 class SQLiteClockTests(Clocks, ServerTest):
     def add(self, *options: str) -> Server:
         server = self.server(*options)
@@ -168,7 +167,7 @@ class SQLiteClockTests(Clocks, ServerTest):
             return database.execute(statement).fetchone()[0]
 
 
-@unittest.skipIf(no_shim() or not BIN, no_shim() or "no PostgreSQL: 'make deps' installs it")
+@unittest.skipUnless(BIN, "no PostgreSQL: 'make deps' installs it")
 class PostgresClockTests(Clocks, ServerTest):
     """PostgreSQL's clock is right throughout: the lesser of both counts."""
 

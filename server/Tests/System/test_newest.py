@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from server_support.postgres import BIN, Postgres
 from server_support.server import Server, envelope, iso
 from server_support.server_test import ServerTest
-from support.clocks import no_shim, shim
+from support.clocks import shim
 from support.waiting import wait_for
 
 DAY = 86_400_000
@@ -158,7 +158,6 @@ class Newest(ServerTest):
         self.query(f"UPDATE devices SET name = {text}")
 
 
-@unittest.skipIf(no_shim(), no_shim())
 class SQLiteNewestTests(Newest):
     def add(self) -> Server:
         return self.server().start()
@@ -169,7 +168,7 @@ class SQLiteNewestTests(Newest):
             return database.execute(statement).fetchall()
 
 
-@unittest.skipIf(no_shim() or not BIN, no_shim() or "no PostgreSQL: 'make deps' installs it")
+@unittest.skipUnless(BIN, "no PostgreSQL: 'make deps' installs it")
 class PostgresNewestTests(Newest):
     """Whose own clock is right throughout: the lesser of both counts."""
 

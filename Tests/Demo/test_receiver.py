@@ -9,8 +9,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "Tests" / "System"), str(ROOT / "etc" / "demo")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "etc" / "demo"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "System"))
 
 from receiver import Receiver
 from support.ports import new_port

@@ -14,9 +14,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.clocks import ClockTest
 from support.daemon import NEVER
+from support.places import killed_at, places_of
 from support.post_server import PostServer
 from support.seeds import seed
-from support.waiting import never, wait_for
+from support.waiting import let_pass, never, wait_for
 
 HOUR, DAY = 3600, 86_400
 
@@ -267,20 +268,21 @@ class KillTests(HeartbeatTest):
         chance = random.Random(seed("test_heartbeats"))
         backend = self.backend()
         daemon, clocks, _ = self.stopped(backend.url)
-        for turn in range(int(os.environ.get("BEEKOND_KILLS", "8"))):
+
+        def work():
+            """A row, and a heartbeat."""
             self.drive(daemon, 1)
-            seen = len(self.heartbeats(backend))
-            if turn % 2:
-                backend.hold()
             daemon.call("Sync", wait=False)
-            if not turn % 2:
-                daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "the row is uploaded")
-                if chance.random() < 0.5:
-                    backend.hold()
-                self.let_pass(daemon, clocks, HOUR)
-                self.wait_for_more(backend, seen)
-            daemon.kill()
-            backend.go_on()
+            daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "the row is uploaded")
+            self.let_pass(daemon, clocks, HOUR)
+            let_pass(1)
+
+        places = places_of(daemon, work)
+        self.assertEqual(len(self.heartbeats(backend)), 1)
+        for _ in range(int(os.environ.get("BEEKOND_KILLS", "12"))):
+            with killed_at(daemon, chance.randint(1, places)):
+                while daemon.is_running:
+                    work()
             daemon.start()
         daemon.call("Stop")
         daemon.sync_until(lambda answer: answer["pending"] == 0, "all is uploaded")

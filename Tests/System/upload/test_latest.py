@@ -15,10 +15,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support.control_client import Refusal
 from support.daemon import NEVER
 from support.fake_gpsd import METERS_PER_DEGREE, from_iso, tpv
+from support.places import killed_at, places_of
 from support.post_server import PostServer
 from support.seeds import seed
 from support.system_test import SystemTest
-from support.waiting import never, wait_for
+from support.waiting import let_pass, never, wait_for
 
 
 class AnyServer(PostServer):
@@ -276,16 +277,19 @@ class MixedTests(LatestTest):
             lane.url, {"url": main.url, "batch_size": 3, "sync_threshold": 2, "timeout_seconds": 2}, interval=5,
             timeout_seconds=2)
         known: set = set()
-        for _ in range(10):
+
+        def work():
             self.drive(daemon, 3)
-            daemon.call("Sync", destination="live")
-            known |= daemon.stored_ids() | set(main.ids)
-            link = daemon.connect()
             for name in dice.sample(["main", "live"], 2):
-                link.send("Sync", {"wait": False, "destination": name})
-            for _ in range(dice.choice((0, 1, 2))):
-                link.receive()
-            daemon.kill()
+                daemon.connect().send("Sync", {"wait": False, "destination": name})
+            let_pass(1)
+
+        places = places_of(daemon, work)
+        for _ in range(20):
+            known |= daemon.stored_ids() | set(main.ids)
+            with killed_at(daemon, dice.randint(1, places)):
+                while daemon.is_running:
+                    work()
             known |= daemon.stored_ids() | set(main.ids)
             daemon.start()
             daemon.call("Start")

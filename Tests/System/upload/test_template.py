@@ -1,6 +1,6 @@
 """Requests in a shape of the backend's own: what goes out, what is frozen with a batch, and what a change of settings does.
 
-BEEKOND_SEED repeats a run; BEEKOND_KILLS sets the number of kills.
+BEEKOND_SEED chooses other places; BEEKOND_KILLS sets the number of kills.
 """
 import json
 import os
@@ -17,11 +17,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support.control_client import Refusal
 from support.daemon import NEVER
 from support.fake_gpsd import METERS_PER_DEGREE, tpv
+from support.places import killed_at, places_of
 from support.ports import NOBODY
 from support.programs import program
 from support.seeds import seed
 from support.shape_server import identity, records
 from support.template_test import TemplateTest
+from support.waiting import let_pass
 
 KILLS = int(os.environ.get("BEEKOND_KILLS", "8"))
 OWN = '{"uuid": "<%= uuid %>", "lat": <%= latitude %>, "at": "<%= timestamp %>"}'
@@ -309,14 +311,18 @@ class CrashTests(TemplateTest):
                     3, batch_size=size, location_template=OWN, geofence_template=OWN_EVENT, method="PUT", timeout_seconds=2)
                 server.drop_ack_every = 3
                 known = daemon.stored_ids()
-                for _ in range(KILLS):
+
+                def work(fake=fake, daemon=daemon):
                     fake.drive(4)
+                    daemon.connect().send("Sync", {"wait": False})
+                    let_pass(1)
+
+                places = places_of(daemon, work)
+                for _ in range(KILLS):
                     known |= daemon.stored_ids()
-                    link = daemon.connect()
-                    link.send("Sync", {"wait": dice.random() < 0.5})
-                    if dice.random() < 0.5:
-                        link.receive()
-                    daemon.kill()
+                    with killed_at(daemon, dice.randint(1, places)):
+                        while daemon.is_running:
+                            work()
                     known |= daemon.stored_ids()
                     daemon.start()
                     fake.settle()

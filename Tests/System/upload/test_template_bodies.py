@@ -1,6 +1,6 @@
 """Records as parameters of a form or of the url, and as lines: what goes out, what is frozen, and what is refused at load.
 
-BEEKOND_SEED repeats a run; BEEKOND_KILLS sets the number of kills.
+BEEKOND_SEED chooses other places; BEEKOND_KILLS sets the number of kills.
 """
 import os
 import random
@@ -14,11 +14,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.daemon import NEVER
 from support.fake_gpsd import METERS_PER_DEGREE, from_iso, tpv
+from support.places import killed_at, places_of
 from support.ports import NOBODY
 from support.programs import program
 from support.seeds import seed
 from support.shape_server import read_form, read_json, read_lines
 from support.template_test import TemplateTest
+from support.waiting import let_pass
 
 KILLS = int(os.environ.get("BEEKOND_KILLS", "8"))
 FORM = ('{"uuid": "<%= uuid %>", "lat": <%= latitude %>, "time": <%= timestamp.seconds %>, "ms": <%= timestamp.milliseconds %>, '
@@ -249,14 +251,18 @@ class FrozenTests(TemplateTest):
                 server, fake, daemon = self.sending(3, timeout_seconds=2, **sync)
                 server.drop_ack_every = 3
                 known = daemon.stored_ids()
-                for _ in range(KILLS):
+
+                def work(fake=fake, daemon=daemon):
                     fake.drive(4)
+                    daemon.connect().send("Sync", {"wait": False})
+                    let_pass(1)
+
+                places = places_of(daemon, work)
+                for _ in range(KILLS):
                     known |= daemon.stored_ids()
-                    link = daemon.connect()
-                    link.send("Sync", {"wait": dice.random() < 0.5})
-                    if dice.random() < 0.5:
-                        link.receive()
-                    daemon.kill()
+                    with killed_at(daemon, dice.randint(1, places)):
+                        while daemon.is_running:
+                            work()
                     known |= daemon.stored_ids()
                     daemon.start()
                     fake.settle()

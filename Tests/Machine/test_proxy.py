@@ -19,7 +19,7 @@ NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
 @tls.needs_openssl
 @unittest.skipUnless(NGINX, "nginx is not installed (Debian's package nginx-light)")
 class ProxyTest(SystemTest):
-    real_time = "a machine of its own"
+    real_time = True
 
     def setUp(self):
         super().setUp()

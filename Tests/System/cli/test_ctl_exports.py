@@ -20,8 +20,7 @@ from support.beekonctl import CtlTest, drive, needs
 from support.fake_daemon import status
 from support.fake_gpsd import from_iso
 from support.programs import ROOT, program
-from support.system_test import in_real_time
-from support.waiting import wait_for
+from support.waiting import let_pass, wait_for
 
 GPX = "{http://www.topografix.com/GPX/1/1}"
 TPX = "{http://www.garmin.com/xmlschemas/TrackPointExtension/v2}"
@@ -237,13 +236,15 @@ class DiskTests(CtlTest):
             self.run_ctl(daemon, *words, code=69)
             self.assert_untouched(path)
 
-    @in_real_time("an interruption amid the work")
     def test_ctrl_c(self):
+        """When some of it is in the temporary file."""
         daemon, path = self.driven(20_000), self.precious()
+        daemon.hold_after = 10
         process = subprocess.Popen(
             [program("beekonctl"), "history", "--format", "gpx", "-o", path], stdin=subprocess.DEVNULL,
             env=self.environment(daemon))
-        wait_for(lambda: len(os.listdir(os.path.dirname(path))) == 2 or process.poll() is not None, "the temporary file")
+        wait_for(lambda: len(os.listdir(os.path.dirname(path))) == 2, "the temporary file")
+        let_pass(1)
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(60), 130)
         self.assert_untouched(path)

@@ -125,7 +125,7 @@ class MetricsTests(CtlTest):
                      if key.startswith(f'beekond_requests_total{{destination="{name}"') and value}
             self.assertEqual(list(found), [f'beekond_requests_total{{destination="{name}",code="{code}"}}'])
 
-    @in_real_time("what commits take")
+    @in_real_time
     def test_the_histogram_has_every_commit(self):
         fake, daemon = self.tracking()
         before = self.metrics(daemon)

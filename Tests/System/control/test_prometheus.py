@@ -27,6 +27,8 @@ SCRAPES = 60
 @unittest.skipUnless(os.environ.get("BEEKOND_PROMETHEUS"), "takes more than a minute: set BEEKOND_PROMETHEUS=1")
 @unittest.skipUnless(PROMETHEUS and EXPORTER, "prometheus and prometheus-node-exporter are not installed")
 class PrometheusTests(CtlTest):
+    real_time = True
+
     def query(self, text: str) -> list:
         """The values that Prometheus has for it now."""
         url = f"http://127.0.0.1:{self.port}/api/v1/query?" + urllib.parse.urlencode({"query": text})

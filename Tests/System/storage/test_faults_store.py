@@ -79,13 +79,14 @@ class StoreFaultTests(unittest.TestCase):
         self.assertLessEqual(found, life.said("try"), f"{context}: never written, but there")
         return found
 
-    def each(self, call, fault, step):
-        """Runs with the fault at the first call, the second … until a run has fewer calls. Returns how many there were."""
+    def each(self, call, fault, step, lasts=False):
+        """Runs with the fault at the first call, the second … until a run has fewer calls: each before it has had its fault."""
         for number in range(1, LIMIT, 1 if LONG else step):
-            life = self.live(call, f"{fault}:when={number}")
-            yield number, life
-            if life.is_complete and not life.injected:
+            life = self.live(call, f"{fault}:when={number}{'+' if lasts else ''}")
+            if not life.injected and life.is_complete:
+                self.assertGreater(number, 1, f"{call}: nothing was injected")
                 return
+            yield number, life
         self.fail(f"{call} never came to an end")
 
     def test_killed_at_every_call(self):
@@ -95,9 +96,9 @@ class StoreFaultTests(unittest.TestCase):
             kills = 0
             for number, life in self.each(call, "signal=KILL", 11 if call != "unlink" else 1):
                 self.examine(life, f"killed at {call} {number}")
-                kills += not life.is_complete
-            print(f"killed at {call}: {kills} times, up to number {number}")
-            self.assertGreater(kills, 0, call)
+                self.assertFalse(life.is_complete, f"{call} {number}: it was not killed")
+                kills += 1
+            print(f"killed at {call}: {kills} times")
 
     def test_killed_while_recovering(self):
         """The second run dies as well, while it repairs what the first one left."""
@@ -105,6 +106,7 @@ class StoreFaultTests(unittest.TestCase):
             kills = 0
             for number in range(1, 40, 1 if LONG else step):
                 first = self.live("fdatasync", "signal=KILL:when=20")
+                self.assertFalse(first.is_complete, "the first was not killed")
                 second = Life(self.directory, call, f"signal=KILL:when={number}")
                 second.lines += first.lines
                 self.examine(second, f"killed at {call} {number} of the second life")
@@ -202,25 +204,23 @@ class StoreFaultTests(unittest.TestCase):
                     self.assertTrue(life.is_complete, f"{context}: {life.lines[-3:]}")
                     found = self.examine(life, context)
                     self.assertEqual(len(found) + len(life.said("gone")), 24, f"{context}: not all stored in the end")
-                    faults += bool(life.injected)
+                    faults += 1
                     # No failed sync may go unnoticed, except SQLite's own of the directory, which ours makes up for.
                     seen = any("failed" in line or "cannot" in line for line in life.lines)
-                    if life.injected and "sync" in call and "beekon.db" in life.injected[0] and number <= last_commit:
+                    if "sync" in call and "beekon.db" in life.injected[0] and number <= last_commit:
                         self.assertTrue(seen, f"{context}: {life.injected}")
-                print(f"{error} at {call}: {faults} faults, up to number {number}")
-                self.assertGreater(faults, 0, call)
+                print(f"{error} at {call}: {faults} faults")
 
     def test_errors_that_last(self):
         for call in ["pwrite64", "fdatasync"]:
             for error in ["EIO", "ENOSPC"]:
                 faults = 0
-                for number in range(1, 120, 1 if LONG else 17):
-                    life = self.live(call, f"error={error}:when={number}+")
-                    faults += bool(life.injected)
+                for number, life in self.each(call, f"error={error}", 17, lasts=True):
+                    faults += 1
                     context = f"{error} at {call} from {number} on"
                     self.assertEqual(life.status, 0, f"{context}: {life.errors}")
                     self.examine(life, context)
-                self.assertGreater(faults, 0, f"{error} at {call}")
+                print(f"{error} at {call} from then on: {faults} faults")
 
     def test_nothing_is_stored_before_a_slow_sync_returns(self):
         seconds = 5

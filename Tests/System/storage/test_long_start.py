@@ -33,7 +33,7 @@ COPY = f"""
 
 @unittest.skipIf(no_strace(), no_strace())
 class LongStartTests(SystemTest):
-    real_time = "a disk that takes real time"
+    real_time = True
 
     def setUp(self):
         super().setUp()

@@ -62,7 +62,7 @@ class Impatience(threading.Thread):
 
 @unittest.skipIf(no_strace(), no_strace())
 class SlowDiskTests(SystemTest):
-    real_time = "a disk that takes real time"
+    real_time = True
 
     def begin(self):
         self.manager = ServiceManager(self.path("notify"))

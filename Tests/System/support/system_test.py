@@ -17,31 +17,29 @@ from support.listener import Listener
 from support.ports import NOBODY, reachable
 from support.programs import BIN, GPSD, installed, program
 from support.raw_server import RawServer
+from support.real_time import asks_for_real_time
 from support.seeds import usual_seed
 from support.virtual_time import COMPILER, VirtualTime, virtual_time
 from support.virtual_waits import install
 from support.waiting import wait_for
 
 
-def in_real_time(reason: str):
-    """A test that goes by the clock of this machine."""
-    def marked(test):
-        test.real_time = reason
-        return test
-
-    return marked
+def in_real_time(test):
+    """A test that goes by the clock of this machine; real_time.py has the reasons."""
+    test.real_time = True
+    return test
 
 
 @unittest.skipUnless(os.access(program("beekond"), os.X_OK), f"no beekond in {BIN}: build it, or set BEEKOND_BIN")
 class SystemTest(unittest.TestCase):
     """A test with its own directory; whatever it starts ends with the test."""
 
-    # Why these tests go by the clock of this machine, if they do.
-    real_time: str | None = None
+    # Whether these tests go by the clock of this machine; real_time.py has the reasons.
+    real_time = False
     _time: VirtualTime | None = None
 
     def setUp(self):
-        if not (self.real_time or getattr(getattr(self, self._testMethodName), "real_time", None)):
+        if not asks_for_real_time(self):
             self._begin_virtual_time()
         # Short, because the path of a socket may have 107 bytes at most.
         self.directory = tempfile.mkdtemp(prefix="beekond-", dir="/tmp")

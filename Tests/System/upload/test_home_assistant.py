@@ -44,6 +44,7 @@ REASON = why_not()
 
 @unittest.skipIf(REASON, REASON)
 class HomeAssistantTests(SystemTest):
+    real_time = True
     HOOKS = ("0123456789abcdef", "fedcba9876543210")
 
     def setUp(self):

@@ -185,7 +185,7 @@ class TokenTests(StrayTest):
 class FarTests(StrayTest):
     """Servers that name nothing, at the end of a path with a round trip of 80 ms."""
 
-    real_time = "the path, which delays each packet"
+    real_time = True
 
     def far_server(self, *delays, **options) -> StrayServer:
         server = self.server(*delays, host=HERE, far=True, **options)

@@ -1,6 +1,5 @@
 """Every way a network or a server can fail, through the real daemon: nothing is lost, nothing hangs, no byte is wasted."""
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -11,7 +10,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.namespaces import in_namespace
 from support.ports import new_port
-from support.system_test import SystemTest, in_real_time
+from support.system_test import SystemTest
+from support.virtual_time import current
 from support.waiting import wait_for
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -155,32 +155,18 @@ class NetworkTests(SystemTest):
         self.assertEqual(daemon.sync()["outcome"], "transient")
         self.assertIn("backend.invalid", daemon.status()["sync"]["last_error"])
 
-    @in_namespace
-    @in_real_time("the C library's resolver")
     def test_a_silent_resolver(self):
         """A name server that never answers: the request ends in time, and so does the daemon."""
-        silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.addCleanup(silent.close)
-        try:
-            silent.bind(("127.0.0.1", 53))
-        except OSError as error:
-            self.skipTest(f"no name server can be put up here: {error}")
-        if not self.use_resolver("127.0.0.1"):
-            self.skipTest("no resolv.conf of its own can be mounted here")
+        time_now = current()
+        assert time_now
+        time_now.names_are_answered(False)
         fake, daemon = self.tracking(sync={"url": "https://backend.example/locations", "timeout_seconds": 2})
         began = time.monotonic()
         self.assertEqual(daemon.sync()["outcome"], "transient")
-        self.assertLess(time.monotonic() - began, 12)
-        self.assertGreater(len(silent.recv(512)), 12, "the question has come")
+        self.assertAlmostEqual(time.monotonic() - began, 2, 2)
         daemon.ask_for_sync()
         daemon.wait_status(lambda status: status["sync"]["state"] == "uploading", "a request in flight")
-        self.assertLess(daemon.terminate(), 2.5)
-
-    def use_resolver(self, address: str) -> bool:
-        mine = self.path("resolv.conf")
-        with open(mine, "w", encoding="ascii") as file:
-            file.write(f"nameserver {address}\n")
-        return subprocess.run(["mount", "--bind", mine, "/etc/resolv.conf"], capture_output=True).returncode == 0
+        self.assertEqual(daemon.terminate(), 0)
 
     @in_namespace
     def test_no_route(self):

@@ -66,7 +66,7 @@ class Front:
 @unittest.skipUnless(Path(PROGRAM).exists(), f"no {PROGRAM}: 'make test-server' builds it")
 @unittest.skipUnless(BIN and NGINX, "PostgreSQL's server or nginx is not installed")
 class FleetConservationTests(SystemTest):
-    real_time = "beekon-server"
+    real_time = True
 
     def setUp(self):
         super().setUp()

@@ -117,7 +117,7 @@ class StopTests(ServerFencesTest):
         # Over a restart, too, until a person starts: then it is entered anew.
         daemon.kill()
         daemon.start()
-        never(lambda: vehicle.fake.watchers, "a connection to gpsd that nothing needs", 0.5)
+        never(lambda: vehicle.fake.watchers, "a connection to gpsd that nothing needs")
         daemon.call("Start")
         vehicle.settle(INSIDE)
         wait_for(lambda: self.told(daemon) == [*told, *told[:2]], lambda: f"entered anew: {self.told(daemon)}")

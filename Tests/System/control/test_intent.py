@@ -1,4 +1,4 @@
-"""What the user last asked for survives however the daemon ends, and ending is quick."""
+"""What the user last asked for survives however the daemon ends, and ending takes no time."""
 import os
 import signal
 import socket
@@ -14,9 +14,6 @@ from support.control_client import ControlClient
 from support.ports import new_port
 from support.system_test import SystemTest
 from support.waiting import PATIENCE, never, wait_for
-
-# Two seconds are promised; the machine that measures this is busy with other things.
-END = 2.0
 
 
 class IntentTests(SystemTest):
@@ -54,7 +51,7 @@ class IntentTests(SystemTest):
             self.assertEqual((status["state"], status.get("reason"), status["source"]["health"]),
                              ("stopped", "user", "released"))
             self.assertIsNone(status.get("session_id"))
-            never(lambda: fake.connections > connections, "a connection to gpsd while stopped", 0.5)
+            never(lambda: fake.connections > connections, "a connection to gpsd while stopped")
         self.assertNotEqual(daemon.call("Start")["session_id"], session)
 
     def test_intent_is_durable_before_the_answer(self):
@@ -81,7 +78,7 @@ class IntentTests(SystemTest):
                 daemon.ask_for_sync()
                 daemon.wait_status(lambda status: status["sync"]["state"] == "uploading", "an upload in progress")
                 wait_for(arrived, "the request has arrived")
-                self.assertLess(daemon.terminate(), END)
+                self.assertEqual(daemon.terminate(), 0)
                 self.assertEqual(daemon.child.process.returncode, 0, daemon.text())
                 self.assertEqual(len(daemon.stored_ids()), 1)
 
@@ -92,7 +89,7 @@ class IntentTests(SystemTest):
         half = daemon.connect()
         half.link.sendall(b'{"method":')
         daemon.wait_health("disconnected")
-        self.assertLess(daemon.terminate(), END)
+        self.assertEqual(daemon.terminate(), 0)
         self.assertEqual(daemon.child.process.returncode, 0, daemon.text())
         listener.join(PATIENCE)
         self.assertFalse(listener.is_alive(), "the subscription ends with the daemon")
@@ -107,7 +104,7 @@ class IntentTests(SystemTest):
         second = tpv(fake.next_ms, 50.5)
         fake.report(second, second, tpv(fake.next_ms + 1000, 50.6))
         daemon.wait_status(lambda status: status["source"]["fixes"] >= 5, "the epoch before the last")
-        self.assertLess(daemon.terminate(), END)
+        self.assertEqual(daemon.terminate(), 0)
         self.assertEqual(daemon.query("SELECT max(lat) FROM locations"), [(50.6,)])
 
     def test_second_instance(self):
@@ -118,7 +115,7 @@ class IntentTests(SystemTest):
             command[command.index("--socket") + 1] = path
             began = time.monotonic()
             done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
-            self.assertLess(time.monotonic() - began, END)
+            self.assertEqual(time.monotonic(), began)
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(daemon.state, done.stderr)
             self.assertRegex(done.stderr, "another|already|in use")

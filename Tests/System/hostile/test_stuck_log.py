@@ -60,7 +60,7 @@ class StuckLogTests(SystemTest):
                 pass
             daemon.call("Stop")
         self.assertRegex(text.decode(), r"\(\d+ lines before this one are lost: nobody read them\)")
-        self.assertLess(daemon.terminate(), 10)
+        self.assertEqual(daemon.terminate(), 0)
 
     @in_namespace
     def test_a_journal_that_hangs(self):
@@ -85,7 +85,7 @@ class StuckLogTests(SystemTest):
         except BlockingIOError:
             pass
         self.check_goes_on(fake, daemon)
-        self.assertLess(daemon.terminate(), 10)
+        self.assertEqual(daemon.terminate(), 0)
 
 
 if __name__ == "__main__":

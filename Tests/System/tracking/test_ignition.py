@@ -316,7 +316,7 @@ class FollowingTests(IgnitionTest):
         session = daemon.status()["session_id"]
         self.turn(daemon, False)
         self.turn(daemon, True)
-        never(lambda: daemon.status()["state"] != "tracking", "a stop", 3.0)
+        never(lambda: daemon.status()["state"] != "tracking", "a stop")
         self.assertEqual(daemon.status()["session_id"], session)
 
     def test_the_newest_wish_decides(self):
@@ -324,7 +324,7 @@ class FollowingTests(IgnitionTest):
         self.turn(daemon, True)
         self.turn(daemon, False)
         daemon.call("Start")
-        never(lambda: daemon.status()["state"] != "tracking", "a stop that a person has overruled", 3.0)
+        never(lambda: daemon.status()["state"] != "tracking", "a stop that a person has overruled")
         self.assertEqual(daemon.status()["decided_by"], "person")
         daemon.call("Stop")
         self.assertEqual(daemon.status()["stop_reason"], "user")

@@ -333,7 +333,7 @@ class SuspendTests(TimeTest):
         clocks.suspend(8 * 3600)
         gps.report({"class": "WATCH", "enable": True})
         daemon.wait_health("stale")
-        never(lambda: gps.connections > 1, "a working connection is abandoned", 1)
+        never(lambda: gps.connections > 1, "a working connection is abandoned")
         self.say(gps, daemon, [16 * 3600])
         daemon.wait_health("ok")
 

@@ -71,7 +71,7 @@ class HeartbeatTest(ClockTest):
         wait_for(lambda: len(self.heartbeats(backend)) > count, "a heartbeat")
 
     def never_more(self, backend, count: int):
-        never(lambda: len(self.heartbeats(backend)) > count, "another heartbeat", 0.5)
+        never(lambda: len(self.heartbeats(backend)) > count, "another heartbeat")
 
     def next_heartbeat(self, daemon, clocks, backend, seconds: float = HOUR):
         """Lets the time pass until one is due; gives it, answered."""
@@ -185,7 +185,7 @@ class HeartbeatTests(HeartbeatTest):
         for count in range(2, 5):
             self.let_pass(daemon, clocks, 60)
             backend.wait_requests(count)
-        never(lambda: len(backend.requests) > 4, "one before the round is over", 0.5)
+        never(lambda: len(backend.requests) > 4, "one before the round is over", 30)
         self.assertEqual(daemon.status()["sync"]["state"], "failed")
         # New tokens are an occasion.
         backend.accept_all()
@@ -245,7 +245,7 @@ class RefusalTests(HeartbeatTest):
         self.assertEqual(rejected()["outcome"], "rejected")
         self.assertEqual(daemon.status()["sync"]["failure"], "rejected")
         self.let_pass(daemon, clocks, 2 * DAY)
-        never(lambda: daemon.status()["sync"].get("failure") != "rejected", "the suspicion ends", 1.0)
+        never(lambda: daemon.status()["sync"].get("failure") != "rejected", "the suspicion ends")
         backend.accept_all()
         self.assertEqual(daemon.sync()["outcome"], "drained")
 

@@ -363,11 +363,11 @@ class BacklogTests(LatestTest):
         pauses = [after - before for (before, _), (after, _) in zip(live, live[1:], strict=False)]
         print(f"live lane: {backlog} of backlog in {last - first:.0f} s, {len(live)} live requests, "
               f"age at most {max(ages, default=0):.2f} s, pause at most {max(pauses, default=0):.2f} s")
-        self.assertGreaterEqual(len(live), 2)
-        self.assertGreaterEqual(len(live), (last - first) / self.INTERVAL / 2, "throughout")
-        # Whenever one arrives, it is younger than the interval.
-        self.assertEqual([age for age in ages if age > self.INTERVAL], [])
-        self.assertLess(max(pauses), 3 * self.INTERVAL)
+        self.assertGreaterEqual(len(live), max(2, int((last - first) / self.INTERVAL)), "throughout")
+        # There is a fix each second, and it is one with the next: what arrives is the newest. And between two there is an
+        # interval, and a request at most.
+        self.assertLessEqual(max(ages), 2)
+        self.assertLessEqual(max(pauses), self.INTERVAL + main.delay)
         times = [fix for _, fix in live]
         self.assertEqual(times, sorted(times))
 

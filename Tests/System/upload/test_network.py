@@ -37,10 +37,10 @@ class NetworkTests(SystemTest):
         fake, daemon = self.tracking(sync={"url": receiver.url})
         fake.drive(3)
         daemon.wait_stored(4)
-        never(lambda: receiver.moments, "an upload without a reason")
+        never(lambda: receiver.moments, "an upload without a reason", 60)
         add_default_route()
-        # At a random moment within ten seconds, so that a fleet does not return in step.
-        receiver.wait_requests(1, seconds=15)
+        # At a random moment within half the time that there was none, so that a fleet does not return in step.
+        receiver.wait_requests(1, seconds=30)
         daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "nothing is pending")
 
     @in_namespace

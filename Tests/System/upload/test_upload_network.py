@@ -148,7 +148,7 @@ class NetworkTests(SystemTest):
         daemon.wait_status(lambda status: status["sync"]["state"] == "uploading", "a request in flight")
         fake.drive(5)
         daemon.wait_stored(6)
-        self.assertLess(daemon.terminate(), 2.5)
+        self.assertEqual(daemon.terminate(), 0)
 
     def test_names_that_do_not_exist(self):
         fake, daemon = self.tracking(sync={"url": "https://backend.invalid/locations", "timeout_seconds": 20})

@@ -16,15 +16,7 @@ from support.waiting import let_pass, never, wait_for
 
 OTHER = "/dev/ttyFAKE1"
 STORED = "SELECT ts, lat, lng, accuracy, speed, bearing, altitude FROM locations ORDER BY seq"
-# Bytes by which the daemon may have grown after a flood. Its whole size is about 12 MB.
-GROWTH = 6 << 20
 LONG = os.environ.get("BEEKOND_LONG") == "1"
-
-
-def resident(daemon) -> int:
-    """In bytes."""
-    with open(f"/proc/{daemon.child.process.pid}/statm", encoding="ascii") as sizes:
-        return int(sizes.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def mended(fields: str) -> bytes:
@@ -298,30 +290,19 @@ class OddPaceTests(OddTest):
 
 class FloodTests(OddTest):
     def flood(self, make, megabytes: int) -> tuple:
-        """Sends this much as fast as possible; returns the daemon's size before and after, and how long it took."""
+        """Sends this much as fast as possible; others are answered meanwhile. `make bench` ("hostile") has the memory."""
         gps, daemon = self.tracking()
         gps.drive(50)
         daemon.wait_stored(51)
-        # A first portion, so that buffers reach their size.
-        for _ in range(2):
-            gps.send(make(gps))
-        self.goes_on(gps, daemon)
-        before = resident(daemon)
-        began, sent, slowest = time.monotonic(), 0, 0.0
+        began, sent = time.monotonic(), 0
         while sent < megabytes << 20:
             block = make(gps)
             gps.send(block)
             sent += len(block)
-            asked = time.monotonic()
             daemon.status()
-            slowest = max(slowest, time.monotonic() - asked)
+        # None of them had to wait for anything.
+        self.assertEqual(time.monotonic(), began)
         self.goes_on(gps, daemon, 120)
-        seconds = time.monotonic() - began
-        after = resident(daemon)
-        print(f"{self.id().rsplit('.', 1)[-1]}: {sent >> 20} MB in {seconds:.1f} s, resident {before >> 10} kB before and "
-              f"{after >> 10} kB after, slowest answer {slowest * 1e3:.0f} ms")
-        self.assertLess(after - before, GROWTH)
-        self.assertLess(slowest, 5)
         return gps, daemon
 
     def test_endless_garbage(self):

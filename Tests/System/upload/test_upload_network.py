@@ -175,7 +175,7 @@ class NetworkTests(SystemTest):
         self.assertEqual(len(daemon.stored_ids()), 1)
 
     def test_ten_gigabytes(self):
-        """Of an endless answer only 64 KiB are read, and memory does not grow."""
+        """Of an endless answer only 64 KiB are read."""
         sent = [0]
 
         def serve(link):
@@ -187,26 +187,26 @@ class NetworkTests(SystemTest):
 
         server = self.raw_server(serve)
         fake, daemon = self.tracking(sync={"url": server.url})
-        before = peak_memory(daemon.child.process.pid)
         self.assertEqual(daemon.sync()["outcome"], "drained")
-        self.assertLess(peak_memory(daemon.child.process.pid) - before, 4 << 20)
-        self.assertLess(sent[0], 64 << 20)
+        # Of which the sockets of both hold most.
+        self.assertLess(sent[0], 16 << 20)
 
     def test_endless_trailers(self):
         """They come after the body, where libcurl keeps each and bounds nothing."""
+        sent = [0]
+
         def serve(link):
             link.request()
             link.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n")
             block = b"X-Trailer: abcdefghijklmnopqrstuvwxyz\r\n" * 1000
             while True:
-                link.raw.sendall(block)
+                sent[0] += link.raw.send(block)
 
         server = self.raw_server(serve)
         fake, daemon = self.tracking(sync={"url": server.url})
-        before = peak_memory(daemon.child.process.pid)
         self.assertEqual(daemon.sync()["outcome"], "transient")
         self.assertEqual(daemon.status()["sync"]["pending"], 1)
-        self.assertLess(peak_memory(daemon.child.process.pid) - before, 16 << 20)
+        self.assertLess(sent[0], 16 << 20)
 
     def test_the_connection_is_kept_within_a_drain_and_closed_after_it(self):
         def serve(link):
@@ -239,14 +239,6 @@ class NetworkTests(SystemTest):
         receiver.wait_requests(1)
         daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "everything uploaded")
         self.assertEqual(daemon.status()["degraded"], [])
-
-
-def peak_memory(pid: int) -> int:
-    with open(f"/proc/{pid}/status", encoding="ascii") as lines:
-        for line in lines:
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    raise AssertionError("no VmHWM")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 """What the user last asked for survives however the daemon ends, and ending takes no time."""
+import itertools
 import os
 import signal
 import socket
@@ -11,7 +12,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.control_client import ControlClient
+from support.places import killed_at, places_of
 from support.ports import new_port
+from support.seeds import sample
 from support.system_test import SystemTest
 from support.waiting import PATIENCE, never, wait_for
 
@@ -64,6 +67,37 @@ class IntentTests(SystemTest):
         daemon.kill()
         daemon.start()
         self.assertEqual(daemon.status()["state"], "stopped")
+
+    def test_a_kill_at_every_place_of_a_start_and_a_stop(self):
+        """Afterwards it is as it was, or as it was asked for; the latter, once there was an answer."""
+        daemon = self.daemon()
+        for method, opposite, before, after in (("Start", "Stop", "stopped", "tracking"),
+                                                ("Stop", "Start", "tracking", "stopped")):
+            def act(method=method):
+                return daemon.call(method)
+
+            def begin(act=act, opposite=opposite):
+                """As after the other one, whatever was before."""
+                daemon.kill()
+                daemon.start()
+                act()
+                daemon.call(opposite)
+
+            begin()
+            places = places_of(daemon, act)
+            self.assertGreater(places, 5)
+            found = []
+            for place in sorted({1, places, *sample(method, places, 6)}):
+                begin()
+                answered = []
+                with self.subTest(method, place=place), killed_at(daemon, place):
+                    answered.append(act())
+                daemon.start()
+                found.append(daemon.status()["state"])
+                self.assertIn(found[-1], [after] if answered else [before, after])
+                open_sessions = [session for session in daemon.call("GetSessions")["sessions"] if "stopped_at" not in session]
+                self.assertEqual(len(open_sessions), int(found[-1] == "tracking"))
+            self.assertEqual([state for state, _ in itertools.groupby(found)], [before, after], method)
 
     def test_sigterm_while_the_server_hangs(self):
         """With a server that took the request and says nothing, and with one that does not even read it."""

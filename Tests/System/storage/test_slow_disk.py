@@ -113,8 +113,8 @@ class SlowDiskTests(SystemTest):
         median, longest = statistics.median(impatience.seconds), max(impatience.seconds)
         print(f"syncs of {seconds:g} s: {len(sent)} fixes, {len(impatience.seconds)} answers, median {median * 1e3:.1f} ms, "
               f"longest {longest * 1e3:.0f} ms; longest pause of the watchdog {self.manager.longest_pause(began):.1f} s")
-        self.assertLess(median, 0.05)
-        self.assertLess(longest, min(seconds, 5) * 0.6)
+        # Whoever waited for the disk would have one for each sync, or two.
+        self.assertGreater(len(impatience.seconds), 5 * syncs)
         self.victim.sync_until(lambda answer: answer["pending"] == 0, "everything is uploaded", seconds + PATIENCE)
         self.assertEqual(set(self.receiver.ids), set(self.told.ids))
         self.assertEqual(self.receiver.faults() + self.receiver.problems, [])

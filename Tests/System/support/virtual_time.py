@@ -31,8 +31,11 @@ FREE, RUNNING, WAITING = 0, 1, 2
 NEVER = (1 << 63) - 1
 # How long a machine has been up, in nanoseconds, whose clocks begin at a certain moment.
 UP = 3_600_000_000_000
-# Real seconds after which a thread that neither rests nor ends is one that hangs.
+# Real seconds after which a thread that neither rests nor ends is one that hangs: of its processor's time, or without any of it.
+# Beside others, work of a few seconds takes longer.
 HANGS = 20.0
+# The same of the test's own threads, of which the time is not known one by one.
+HANGS_HERE = 120.0
 
 # The clock of this machine, for what is not to be virtual.
 real_monotonic = time.monotonic
@@ -265,7 +268,7 @@ class VirtualTime:
         busy = self._used()
         for slot in busy:
             self._ring(slot)
-        began = real_monotonic()
+        patience = Patience()
         # Of programs that have been stopped (SIGSTOP).
         stopped: set = set()
         while True:
@@ -283,7 +286,7 @@ class VirtualTime:
                         self.free(slot)
                     elif state_of(process) == "T":
                         stopped.add(slot)
-                if real_monotonic() - began > HANGS:
+                if patience.is_over({self._halves[self._half(slot) + 1] for slot in busy} - {0}):
                     raise Hanging("".join(self._told(slot) for slot in busy))
             with contextlib.suppress(BlockingIOError):
                 os.read(self._resting, 1 << 16)
@@ -299,7 +302,7 @@ class VirtualTime:
 
     def _told(self, slot: int) -> str:
         process = self._halves[self._half(slot) + 1]
-        return f"a thread of process {process} has not rested for {HANGS:g} s\n{stacks(process)}"
+        return f"a thread of process {process} does not come to rest\n{stacks(process)}"
 
     # Time.
 
@@ -340,6 +343,39 @@ class VirtualTime:
     def advance(self, seconds: float):
         """So much time passes."""
         self.until(lambda: False, seconds)
+
+
+class Patience:
+    """How long processes may be at work."""
+
+    def __init__(self):
+        self._began = self._looked = real_monotonic()
+        self._used: dict = {}
+        self._last: dict = {}
+
+    def is_over(self, processes: set) -> bool:
+        """Whether one of them has used its time, or has done nothing since the last look, HANGS before this one."""
+        now = real_monotonic()
+        if now - self._looked < HANGS:
+            return False
+        self._looked = now
+        used = {process: seconds_used(process) for process in processes}
+        first = {process: self._used.setdefault(process, seconds) for process, seconds in used.items()}
+        last, self._last = self._last, used
+        if os.getpid() in processes and now - self._began > HANGS_HERE:
+            return True
+        return any(used[process] - first[process] > HANGS or (last.get(process) == used[process] and state_of(process) != "D")
+                   for process in processes - {os.getpid()})
+
+
+def seconds_used(process: int) -> float:
+    """Of a processor's time, by all its threads."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="ascii", errors="replace") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except OSError:
+        return 0.0
 
 
 # The kernel's, whatever is replaced.

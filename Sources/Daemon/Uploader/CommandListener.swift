@@ -9,8 +9,8 @@ internal import Upload
 ///
 /// Confined to the uploader's thread.
 final class CommandListener {
-    /// Results in one envelope at most: its body stays as small as that of a batch.
-    private static let resultLimit = 100
+    /// Results in one envelope at most: its body stays as small as that of a batch, and a server may pass over what is more.
+    private static let resultLimit = 32
 
     private let port: UploaderPort
     private let hub: Hub

@@ -31,14 +31,23 @@ package struct Submission: Sendable {
         self.newToken = newToken
     }
 
-    /// What it costs to store, in rows.
     package var rows: Int { batch.locations.count + batch.events.count + batch.remarks.events.count }
+
+    /// What it costs to store, in rows. A batch costs something even when it is empty.
+    var cost: Int { 1 + rows + batch.remarks.results.count }
 
     /// Tells batches of one id apart that have other rows, whatever their order.
     var rowDigest: Int64 {
-        let ids =
-            batch.locations.map(\.id) + batch.events.map(\.id) + batch.remarks.events.map(\.id)
-        return Digest.short(ids.sorted().flatMap(\.bytes))
+        var ids: [UUIDv7] = []
+        ids.reserveCapacity(rows)
+        for row in batch.locations { ids.append(row.id) }
+        for row in batch.events { ids.append(row.id) }
+        for row in batch.remarks.events { ids.append(row.id) }
+        ids.sort()
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(16 * ids.count)
+        for id in ids { id.withBytes { bytes.append(contentsOf: $0) } }
+        return Digest.short(bytes)
     }
 
     /// The end of the day of the newest row that is to be stored: as long as that is kept, so are the extras. Not the row itself,

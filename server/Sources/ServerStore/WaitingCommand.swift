@@ -70,10 +70,11 @@ extension Array<WaitingCommand> {
 }
 
 extension Submission {
-    /// Results of commands of ours.
+    /// Results of commands of ours; of a command, the first.
     var results: [(number: Int64, result: CommandResult)] {
-        batch.remarks.results.compactMap { result in
-            WaitingCommand.number(result.id).map { ($0, result) }
+        var known: Set<Int64> = []
+        return batch.remarks.results.compactMap { result in
+            WaitingCommand.number(result.id).flatMap { known.insert($0).inserted ? ($0, result) : nil }
         }
     }
 }

@@ -9,11 +9,14 @@ from dataclasses import dataclass
 
 from server_support import hostile_vehicle, load
 from server_support.bound import Bound, high_water
-from server_support.server import Server
+from server_support.server import FIRST_MS, Server, envelope
 
 # Uploads a second of the other vehicle, and the connections over which it sends them.
 RATE = 8
 CONNECTIONS = 8
+# Of the weeks of its uploads, which have been there before.
+WEEK = 7 * 86_400_000
+WEEKS = 10
 
 
 @dataclass
@@ -21,6 +24,8 @@ class Outcome:
     """What became of the other vehicle, and of the server."""
 
     scene: str
+    # Uploads that were refused before anybody did anything: by a machine that is too busy.
+    refused_before: int
     # Answers to the other vehicle, and to the hostile one, by status.
     statuses: dict
     attack: dict
@@ -51,6 +56,13 @@ class Outcome:
                 f"the attack was answered {self.attack}")
 
 
+def uploads(server: Server, tokens: str, seconds: float) -> dict:
+    """What became of the other vehicle's uploads of so long."""
+    return json.loads(subprocess.run(
+        [sys.executable, load.__file__, str(server.port), tokens, str(CONNECTIONS), str(RATE), str(seconds)],
+        stdout=subprocess.PIPE, check=True).stdout)
+
+
 def play(scene: str, server: Server, seconds: float, connections: int | None = None) -> Outcome:
     """Runs a scene beside uploads.
 
@@ -60,19 +72,20 @@ def play(scene: str, server: Server, seconds: float, connections: int | None = N
     bound = Bound(server.child.process.pid)
     hostile, other = server.add_device(f"hostile {scene}"), server.add_device(f"van {scene}")
     reader = server.add_user(f"reader {scene}", "reader")
+    for week in range(WEEKS):
+        assert server.post(other["access_token"], envelope(1, FIRST_MS + week * WEEK)).status == 200
     # Wrong tokens are shown in the other's name.
     device = other["id"] if scene == "tokens" else hostile["id"]
     tokens = os.path.join(server.folder, f"tokens-{scene}")
     with open(tokens, "w", encoding="ascii") as file:
         file.write(other["access_token"])
+    calm = uploads(server, tokens, seconds / 2)
     attack = subprocess.Popen(
         [sys.executable, hostile_vehicle.__file__, scene, str(server.port), str(device), hostile["access_token"], reader,
          str(seconds + 2), str(connections or hostile_vehicle.SCENES[scene])], stdout=subprocess.PIPE, text=True)
     try:
         assert attack.stdout and attack.stdout.readline() == "ready\n"
-        said = json.loads(subprocess.run(
-            [sys.executable, load.__file__, str(server.port), tokens, str(CONNECTIONS), str(RATE), str(seconds)],
-            stdout=subprocess.PIPE, check=True).stdout)
+        said = uploads(server, tokens, seconds)
         pid = server.child.process.pid
         resident, running = high_water(pid), server.running
         rest = attack.stdout.read()
@@ -81,7 +94,7 @@ def play(scene: str, server: Server, seconds: float, connections: int | None = N
         attack.wait()
         attack.stdout.close()
     outcome = Outcome(
-        scene, said["statuses"], json.loads(rest or "{}"), said["spans"], running, bound.kills, bound.peak, resident, bound.kind,
+        scene, calm["sent"] - calm["statuses"].get("200", 0), said["statuses"], json.loads(rest or "{}"), said["spans"], running, bound.kills, bound.peak, resident, bound.kind,
         said["unanswered"] + said["broken"])
     server.kill()
     bound.remove()

@@ -66,7 +66,7 @@ package struct Server: Sendable {
     func responder(isLocal: Bool) -> Responder {
         Responder(
             isLocal: isLocal, gatekeeper: gatekeeper, handlers: handlers,
-            page: isLocal ? nil : options.page, meters: meters)
+            page: isLocal ? nil : options.page, meters: meters, clock: clock)
     }
 
     private var handlers: Handlers {

@@ -9,6 +9,8 @@ package struct Submission: Sendable {
     package var received: Timestamp
     /// The same by the lesser of this clock and the database's: when the device was heard of.
     package var wall: Timestamp
+    /// The same by the guarded time: by what commands expire.
+    package var age: Timestamp
     /// Rows of before this moment are acknowledged and not stored; nil: all are.
     package var keptSince: Timestamp?
     /// Whether a batch with its id is known when it comes again. Ids of another time than ours would need a partition of their
@@ -27,6 +29,7 @@ package struct Submission: Sendable {
         self.batch = batch
         self.received = received
         wall = received
+        age = received
         self.keptSince = keptSince
         self.newToken = newToken
     }

@@ -36,7 +36,7 @@ package struct WaitingCommand: Equatable, Sendable {
 
     /// The columns of `init`, of the commands that are not finished.
     ///
-    /// - Parameter devices: condition with the parameter `$1`; `$2` is the current time.
+    /// - Parameter devices: condition with the parameter `$1`; `$2` is the time by which they expire.
     static func query(_ devices: String) -> String {
         """
         SELECT device, number, name, arguments, expires, offered FROM commands

@@ -58,6 +58,23 @@ private enum Effort {
                 + "\(all.crashes) crashes, \(all.troubles.count) troubles")
     }
 
+    @Test("a thief who goes on with copied tokens is not unseen: he or the vehicle is refused", arguments: Effort.seeds)
+    func thief(seed: UInt64) async throws {
+        let folder = Effort.folder + "token-thief-" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let store = try Store(.sqlite(folder + "/server.db"), patience: .seconds(600)) { _ in }
+        defer { store.close() }
+        for vehicle in 0..<50 {
+            let trouble = try await store.write { session throws(StoreError) in
+                var model = try TokenModel(seed: seed * 1000 + UInt64(vehicle), in: session)
+                for _ in 0..<20 { _ = try model.step(in: session) }
+                return try model.robbed(in: session)
+            }
+            #expect(trouble == nil, "BEEKOND_SEED=\(seed), vehicle \(vehicle)")
+        }
+    }
+
     private static func live(_ number: UInt64, in session: any Session) throws(StoreError) -> Summary {
         var (model, summary) = (try TokenModel(seed: number, in: session), Summary())
         for step in 1...Effort.life {

@@ -211,6 +211,9 @@ struct PostgresGroup {
     /// The moment of the group.
     var received: Timestamp { group.map(\.received).max() ?? Timestamp(milliseconds: 0) }
 
+    /// The same, by which commands expire.
+    var age: Timestamp { group.map(\.age).max() ?? Timestamp(milliseconds: 0) }
+
     /// The extras of the new batches, each once, by key.
     func extras(
         of places: [Int]

@@ -105,7 +105,7 @@ extension PostgresSession {
     private func noteTokens(_ tokens: [Submission]) throws(Refusal) {
         for submission in tokens {
             guard let token = submission.newToken else { continue }
-            try TokenPairs.arrive(token, of: submission.device, now: submission.received) {
+            try TokenPairs.arrive(token, of: submission.device, now: submission.wall) {
                 (sql, values) throws(Refusal) in try query(sql, values)
             }
         }
@@ -212,7 +212,7 @@ extension PostgresSession {
         let commands = try waitingCommands(
             for: Set(
                 group.places.filter { judgements[$0].standing != .other }.map { group.submission($0).device }),
-            at: group.received)
+            at: group.received, age: group.age)
         var receipts = group.receipts(fresh, inserted: inserted, commands: commands)
         // By device, as presence has been locked.
         for place in group.places {
@@ -272,14 +272,14 @@ extension PostgresSession {
     }
 
     private func waitingCommands(
-        for devices: Set<Int64>, at now: Timestamp
+        for devices: Set<Int64>, at now: Timestamp, age: Timestamp
     ) throws(Refusal) -> [Int64: [WaitingCommand]] {
         guard !devices.isEmpty else { return [:] }
         let rows = try query(
             WaitingCommand.query("device = ANY($1)"),
             with: [
                 .array(.int8, devices.sorted().map { .integer($0) }),
-                .cell(.integer(now.milliseconds)),
+                .cell(.integer(age.milliseconds)),
             ])
         guard !rows.isEmpty else { return [:] }
         let all = rows.compactMap { WaitingCommand($0) }

@@ -29,7 +29,7 @@ extension SQLiteSession {
 
     private func insert(_ submission: Submission) throws(SQLiteError) -> Receipt {
         if let token = submission.newToken {
-            try TokenPairs.arrive(token, of: submission.device, now: submission.received) {
+            try TokenPairs.arrive(token, of: submission.device, now: submission.wall) {
                 (sql, values) throws(SQLiteError) in try rows(sql, values)
             }
         }
@@ -223,7 +223,7 @@ extension SQLiteSession {
     private func waitingCommands(for submission: Submission) throws(SQLiteError) -> [WaitingCommand] {
         let commands = try rows(
             WaitingCommand.query("device = $1"),
-            [.integer(submission.device), .integer(submission.received.milliseconds)]
+            [.integer(submission.device), .integer(submission.age.milliseconds)]
         ).compactMap { WaitingCommand($0) }.prefixThatFits
         for command in commands where !command.wasOffered {
             _ = try change(

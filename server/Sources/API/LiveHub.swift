@@ -49,6 +49,8 @@ final class LiveHub: Service {
         var seen: Timestamp?
         var location: UUIDv7?
         var status: Timestamp?
+        var shownAgain: Timestamp?
+        var other: UUIDv7?
     }
 
     /// Listeners at once; each holds a connection.
@@ -59,8 +61,8 @@ final class LiveHub: Service {
     private static let slack = 60.0
     /// How long a right is taken for granted.
     private static let trust = Duration.seconds(5)
-    /// Looks between two signs of life; they are events, since a page is told of nothing else. It gives up after 40 seconds.
-    private static let silence = 15
+    /// Between two signs of life; they are events, since a page is told of nothing else. It gives up after 40 seconds.
+    private static let silence = Duration.seconds(15)
     /// Devices that are read at once, each with a status of up to 16 KiB.
     private static let page = 100
 
@@ -153,8 +155,25 @@ final class LiveHub: Service {
 
     /// Looks once a second until nobody listens.
     private func watch() async {
+        await withDiscardingTaskGroup { group in
+            // However long the database takes: the server lives.
+            group.addTask { await self.beat() }
+            await self.lookAround()
+            group.cancelAll()
+        }
+    }
+
+    private func beat() async {
+        while !Task.isCancelled {
+            // Ends early with the watch.
+            try? await Task.sleep(for: Self.silence)
+            if !Task.isCancelled { tell { _ in Array("event: alive\ndata: {}\n\n".utf8) } }
+        }
+    }
+
+    private func lookAround() async {
         var known: [Int64: Mark] = [:]
-        var (since, looks) = (Responder.now, 0)
+        var since = Responder.now
         while !Task.isCancelled, state.withLock({ !$0.listeners.isEmpty }) {
             let now = Responder.now
             do {
@@ -163,8 +182,6 @@ final class LiveHub: Service {
             } catch {
                 logger.error("live: \(error); trying again in a second")
             }
-            looks += 1
-            if looks % Self.silence == 0 { tell { _ in Array("event: alive\ndata: {}\n\n".utf8) } }
             // Ends early with the server.
             try? await Task.sleep(for: .seconds(1))
         }
@@ -187,12 +204,17 @@ final class LiveHub: Service {
 
     /// - Returns: nil when all of it has been told.
     private static func news(of device: DeviceState, _ known: inout [Int64: Mark]) -> LiveText.News? {
-        let mark = Mark(seen: device.seen, location: device.latest?.id, status: device.status?.received)
+        let mark = Mark(
+            seen: device.seen, location: device.latest?.id, status: device.status?.received,
+            shownAgain: device.tokenShownAgain, other: device.otherInstallation)
         guard let old = known.updateValue(mark, forKey: device.id) else {
             return LiveText.News(device: device, isMoveAlone: false)
         }
         guard old != mark else { return nil }
-        return LiveText.News(device: device, isMoveAlone: old.status == mark.status && old.seen != nil)
+        let isMoveAlone =
+            old.status == mark.status && old.seen != nil && old.shownAgain == mark.shownAgain
+            && old.other == mark.other
+        return LiveText.News(device: device, isMoveAlone: isMoveAlone)
     }
 
     /// - Parameter text: the bytes for listeners of a form; made once for each form that somebody listens to.

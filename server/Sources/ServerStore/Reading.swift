@@ -120,7 +120,8 @@ package enum Reading {
         return rows.compactMap { state($0) }
     }
 
-    /// Devices of which something was heard at or after a moment, or which have locations that wait for their time, by number.
+    /// Devices of which something was heard at or after a moment, whose old tokens were shown since, or which have locations that
+    /// wait for their time, by number.
     package static func devices(
         heardSince time: Timestamp, after id: Int64, limit: Int, from session: any Session
     ) throws(StoreError) -> [DeviceState] {
@@ -128,7 +129,7 @@ package enum Reading {
             """
             SELECT \(stateColumns)
             FROM presence p JOIN devices d ON d.id = p.device LEFT JOIN latest l ON l.device = d.id
-            WHERE (p.seen >= $1 OR d.id IN (SELECT device FROM ahead)) AND d.id > $2 ORDER BY d.id LIMIT $3
+            WHERE (p.seen >= $1 OR d.shown_again >= $1 OR d.id IN (SELECT device FROM ahead)) AND d.id > $2 ORDER BY d.id LIMIT $3
             """, .integer(time.milliseconds), .integer(id), .integer(Int64(limit)))
         return rows.compactMap { state($0) }
     }

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import tempfile
 
-from figures import Limit, LIMITS, Sheet
+from figures import LIMITS, Limit, Sheet
 from server_support import scenes
 from server_support.hostile_vehicle import SCENES
 from server_support.postgres import BIN, Postgres

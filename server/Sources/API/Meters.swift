@@ -71,7 +71,8 @@ final class Meters: Sendable {
     func isWorthALine(for device: Int64) -> Bool? {
         state.withLock { counts in
             let lines = counts.installationLines[device] ?? 0
-            guard lines < Self.mostLines, lines > 0 || counts.installationLines.count < Self.mostReusers else {
+            guard lines < Self.mostLines, lines > 0 || counts.installationLines.count < Self.mostReusers
+            else {
                 return nil
             }
             counts.installationLines[device] = lines + 1

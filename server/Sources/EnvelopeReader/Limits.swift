@@ -33,7 +33,8 @@ package struct Limits: Sendable {
     package init(
         packed: Int = 1 << 20, unpacked: Int = 4 << 20, rows: Int = 1000, extras: Int = 512 << 10,
         extrasCount: Int = 64, extrasName: Int = 100, extrasValue: Int = 1024, status: Int = 16 << 10,
-        event: Int = 4 << 10, results: Int = 128, object: Int = 64 << 10, depth: Int = 16, members: Int = 1000,
+        event: Int = 4 << 10, results: Int = 128, object: Int = 64 << 10, depth: Int = 16,
+        members: Int = 1000,
         number: Int = 64
     ) {
         self.packed = packed

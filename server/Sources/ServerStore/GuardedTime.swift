@@ -53,7 +53,8 @@ package struct GuardedTime: Equatable, Sendable {
         package var isWatching: Bool
 
         package init(
-            wall: Timestamp, ran: Int64?, since: Int64? = nil, isSynchronised: Bool = false, votes: Votes = Votes(),
+            wall: Timestamp, ran: Int64?, since: Int64? = nil, isSynchronised: Bool = false,
+            votes: Votes = Votes(),
             isConfirmed: Bool = false, isWatching: Bool = true
         ) {
             self.wall = wall

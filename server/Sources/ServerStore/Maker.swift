@@ -8,16 +8,19 @@ struct MakerQueue {
 
     /// Batches that wait, and those of one device: what one needs serves its others, too.
     private static let most = 1000
-    private static let mostOfOne = 4
+    private static let mostOfOne = 64
 
     private var batches: [WorkQueue.Waiting] = []
     private var isClosed = false
+
+    var isEmpty: Bool { batches.isEmpty }
 
     /// - Returns: why it is refused; nil when it waits now.
     mutating func add(_ waiting: WorkQueue.Waiting) -> StoreError? {
         if isClosed { return WorkQueue.ending }
         let device = waiting.submission.device
-        guard batches.count < Self.most, batches.count(where: { $0.submission.device == device }) < Self.mostOfOne
+        guard batches.count < Self.most,
+            batches.count(where: { $0.submission.device == device }) < Self.mostOfOne
         else { return WorkQueue.full }
         batches.append(waiting)
         return nil
@@ -61,7 +64,8 @@ struct Maker {
             let isLate = { (waiting: WorkQueue.Waiting) in now - waiting.since > patience }
             for waiting in group where isLate(waiting) { waiting.reply(.failure(WorkQueue.late)) }
             make(group.filter { !isLate($0) }, &session)
-            if session?.isUsable == false { session = nil }
+            // Weeks are seldom new: no connection is held for them.
+            if session?.isUsable == false || queue.look({ $0.isEmpty }) { session = nil }
         }
     }
 
@@ -110,5 +114,7 @@ struct Maker {
 
     private static let noRoom = StoreError(
         .overloaded, operation: "make partitions",
-        message: "it has rows of more weeks that are new than its device may have now, or of one that cannot be made")
+        message:
+            "it has rows of more weeks that are new than its device may have now, or of one that cannot be made"
+    )
 }

@@ -34,10 +34,11 @@ package struct Submission: Sendable {
         self.newToken = newToken
     }
 
+    /// What comes with it, each with a time and an id.
     package var rows: Int { batch.locations.count + batch.events.count + batch.remarks.events.count }
 
-    /// What it costs to store, in rows. A batch costs something even when it is empty.
-    var cost: Int { 1 + rows + batch.remarks.results.count }
+    /// What it costs to store, in rows.
+    var load: Int { rows + batch.remarks.results.count }
 
     /// Tells batches of one id apart that have other rows, whatever their order.
     var rowDigest: Int64 {

@@ -61,9 +61,12 @@ struct WorkQueue {
         return Self.full
     }
 
+    /// A batch costs something even when it is empty.
+    private static func cost(_ waiting: Waiting) -> Int { waiting.submission.load + 1 }
+
     /// - Returns: why it is refused; nil when it waits now.
     mutating func add(_ waiting: Waiting) -> StoreError? {
-        let cost = waiting.submission.cost
+        let cost = Self.cost(waiting)
         if let refusal = refusal(now: waiting.since) { return refusal }
         guard rows + cost <= bounds.rows else { return Self.full }
         rows += cost
@@ -73,7 +76,7 @@ struct WorkQueue {
 
     /// Takes one back that was taken from it, and is ready now. It has a place: it was accepted before.
     mutating func giveBack(_ waiting: Waiting) {
-        rows += waiting.submission.cost
+        rows += Self.cost(waiting)
         batches.append(waiting)
     }
 
@@ -99,11 +102,11 @@ struct WorkQueue {
         jobWasLast = false
         guard !batches.isEmpty else { return isClosed ? .end : nil }
         var (count, size) = (0, 0)
-        while count < batches.count, count == 0 || size + batches[count].submission.cost <= bounds.group {
-            size += batches[count].submission.cost
+        while count < batches.count, count == 0 || size + batches[count].submission.load <= bounds.group {
+            size += batches[count].submission.load
             count += 1
         }
-        rows -= size
+        rows -= size + count
         groups += 1
         defer { batches.removeFirst(count) }
         return .group(Array(batches[..<count]))

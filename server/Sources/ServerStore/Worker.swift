@@ -49,7 +49,7 @@ struct Worker {
             guard !current.isEmpty else { return }
             let receipts = try stored(current.map(\.submission), &session)
             for (waiting, receipt) in zip(current, receipts) { waiting.reply(.success(receipt)) }
-        } catch where error.kind == .missing {
+        } catch  where error.kind == .missing {
             session?.doubtRoom()
             again(current, error, &session)
         } catch {

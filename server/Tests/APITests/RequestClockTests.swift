@@ -10,10 +10,14 @@ import Testing
             // A request and its answer, in pieces: while it is the server's turn, nobody has to give way; while it is the
             // client's, a piece has to be taken in its time.
             (
-                [.opened, .requestHead, .requestEnd, .answerHead, .answerPart, .answerTaken, .answerPart, .answerEnd],
+                [
+                    .opened, .requestHead, .requestEnd, .answerHead, .answerPart, .answerTaken, .answerPart,
+                    .answerEnd,
+                ],
                 [
                     .set(60, crowded: 5), .set(30, crowded: 5), .forgives, .set(20, crowded: nil),
-                    .set(20, crowded: nil), .set(60, crowded: nil), .set(20, crowded: nil), .set(60, crowded: 5),
+                    .set(20, crowded: nil), .set(60, crowded: nil), .set(20, crowded: nil),
+                    .set(60, crowded: 5),
                 ]
             ),
             // Answered before its end: the rest has a moment to arrive.

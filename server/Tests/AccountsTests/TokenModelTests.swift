@@ -58,7 +58,9 @@ private enum Effort {
                 + "\(all.crashes) crashes, \(all.troubles.count) troubles")
     }
 
-    @Test("a thief who goes on with copied tokens is not unseen: he or the vehicle is refused", arguments: Effort.seeds)
+    @Test(
+        "a thief who goes on with copied tokens is not unseen: he or the vehicle is refused",
+        arguments: Effort.seeds)
     func thief(seed: UInt64) async throws {
         let folder = Effort.folder + "token-thief-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

@@ -82,7 +82,8 @@ import Testing
     @Test(
         "extras are 64 at most, names of 100 bytes and values of 1,024, as they read and not as they are written",
         arguments: [
-            ("a", 100, true), ("a", 101, false), ("\\u0061", 100, true), ("\\u0061", 101, false), ("ä", 50, true),
+            ("a", 100, true), ("a", 101, false), ("\\u0061", 100, true), ("\\u0061", 101, false),
+            ("ä", 50, true),
             ("ä", 51, false), ("\\ud83d\\ude9a", 25, true), ("\\ud83d\\ude9a", 26, false),
         ]) func extrasNames(character: String, count: Int, isTaken: Bool)
     {

@@ -58,7 +58,8 @@ private struct Run {
         let wall = now + error
         time.advance(
             GuardedTime.Look(
-                wall: Timestamp(milliseconds: wall), ran: nil, since: milliseconds, isSynchronised: isSynchronised))
+                wall: Timestamp(milliseconds: wall), ran: nil, since: milliseconds,
+                isSynchronised: isSynchronised))
     }
 
     /// It ends, and after so long another one starts.

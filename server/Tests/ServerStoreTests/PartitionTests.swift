@@ -119,7 +119,9 @@ struct PartitionTests {
         try await names(store).filter { $0.hasPrefix("locations_w") }.count
     }
 
-    @Test("a device has room for 60 new weeks, and for eight more an hour; what it may it gets, and others go on")
+    @Test(
+        "a device has room for 60 new weeks, and for eight more an hour; what it may it gets, and others go on"
+    )
     func allowance() async throws {
         let workshop = try Workshop(.postgres)
         let stores = [try workshop.open(), try workshop.open()]
@@ -180,7 +182,8 @@ struct PartitionTests {
         #expect(receipts == [Receipt](repeating: Receipt(stored: 1), count: 10))
         // What was stored before is known again.
         #expect(
-            try await stores[0].submit(submission(batch(1, at: [time], sent: time))) == Receipt(duplicates: 1))
+            try await stores[0].submit(submission(batch(1, at: [time], sent: time))) == Receipt(duplicates: 1)
+        )
         for store in stores { store.close() }
     }
 

@@ -132,7 +132,8 @@ enum StoredExamples {
         let store = try workshop.open()
         let tokens = try await store.read { session throws(StoreError) in
             try session.run(
-                "SELECT device, pair, hash, used, ended FROM tokens WHERE device >= 20 ORDER BY device, pair, kind")
+                "SELECT device, pair, hash, used, ended FROM tokens WHERE device >= 20 ORDER BY device, pair, kind"
+            )
         }
         let expected: [(Int64, Int64, UInt8, Int64?, Int64?)] = [
             (20, 1, 0xA0, 110, 160), (20, 2, 0xA1, 160, nil), (20, 2, 0xB1, 160, nil),

@@ -11,19 +11,23 @@ import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from server_support.databases import OnPostgres, OnSQLite
 from server_support.server import FIRST_MS, PROGRAM, envelope
+from server_support.server_test import ServerTest
 from support.waiting import PATIENCE
 
 PASSWORD = "correct horse battery"
 
 
-class Accounts:
+class Accounts(ServerTest):
     """Of one server, on one database."""
+
+    make: Any
 
     def setUp(self):
         super().setUp()
@@ -362,6 +366,10 @@ class AccountTests(Accounts, OnSQLite):
         with ThreadPoolExecutor(20) as pool:
             statuses = list(pool.map(enroll, range(20)))
         self.assertEqual(sorted(statuses), [201] * 10 + [403] * 10)
+
+
+# They have no server.
+del Accounts, Rights
 
 
 if __name__ == "__main__":

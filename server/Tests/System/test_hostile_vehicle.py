@@ -6,12 +6,14 @@ import os
 import sys
 import unittest
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from server_support import scenes
 from server_support.databases import OnPostgres, OnSQLite
 from server_support.hostile_vehicle import SCENES
+from server_support.server_test import ServerTest
 
 # Of each scene; from `make overload`, where the machine has nothing else to do, as long as was measured before.
 SECONDS = float(os.environ.get("BEEKOND_OVERLOAD_SECONDS") or "4")
@@ -20,7 +22,9 @@ FEWER = {} if os.environ.get("BEEKOND_OVERLOAD_SECONDS") else {
     "results": 8, "slow": 80, "extras": 4, "logins": 8, "tokens": 8, "weeks": 2}
 
 
-class HostileVehicle:
+class HostileVehicle(ServerTest):
+    make: Any
+
     def play(self, scene: str):
         server = self.make().start()
         outcome = scenes.play(scene, server, SECONDS, FEWER.get(scene, SCENES[scene]))
@@ -57,6 +61,10 @@ class SQLiteTests(HostileVehicle, OnSQLite):
 
 class PostgresTests(HostileVehicle, OnPostgres):
     pass
+
+
+# It has no server.
+del HostileVehicle
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import sys
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -19,12 +20,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from server_support.databases import OnPostgres, OnSQLite
 from server_support.hostile_vehicle import extras
 from server_support.server import FIRST_MS, envelope, iso, uuid7
+from server_support.server_test import ServerTest
 from support.waiting import wait_for
 
 FORMS = ("json", "geojson", "gpx", "csv", "packed")
 
 
-class Lists:
+class Lists(ServerTest):
+    make: Any
+
     def setUp(self):
         super().setUp()
         self.under_test = self.make().start()
@@ -169,6 +173,10 @@ class PostgresTests(Lists, OnPostgres):
             self.assertIn("retry-after", answer.headers)
         holder.kill()
         wait_for(lambda: self.get("/locations").status == 200, "it is served again")
+
+
+# It has no server.
+del Lists
 
 
 if __name__ == "__main__":

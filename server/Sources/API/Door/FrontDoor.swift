@@ -33,7 +33,8 @@ struct FrontDoor: Service {
         // A backup takes as long as it takes; nobody asks through the socket but the operator.
         let isLocal = if case .socket = address { true } else { false }
         let clock = RequestClock(
-            deadline: isLocal ? 86_400 : bounds.deadlineSeconds, piece: isLocal ? 86_400 : bounds.pieceSeconds,
+            deadline: isLocal ? 86_400 : bounds.deadlineSeconds,
+            piece: isLocal ? 86_400 : bounds.pieceSeconds,
             stall: isLocal ? 86_400 : bounds.idleSeconds, patience: isLocal ? 86_400 : bounds.patienceSeconds)
         let crowd = Crowd(most: bounds.connections)
         let room = try Room(

@@ -161,7 +161,8 @@ struct PostgresPartitions {
         let made = next.count - refused.count
         if let device, let room, made > 0 {
             _ = try session.query(
-                "UPDATE weeks SET room = $1 WHERE device = $2", [.real(room - Double(made)), .integer(device)])
+                "UPDATE weeks SET room = $1 WHERE device = $2",
+                [.real(room - Double(made)), .integer(device)])
         }
         return (made, refused)
     }

@@ -49,7 +49,8 @@ def eventful(number: int) -> bytes:
 
 def results() -> bytes:
     """A thousand results of commands that nobody has ordered."""
-    return pack(envelope(0, command_results=[{"id": f"c-{number + 1}", "command": "start", "ok": True} for number in range(1000)]))
+    return pack(envelope(0, command_results=[
+        {"id": f"c-{number + 1}", "command": "start", "ok": True} for number in range(1000)]))
 
 
 def weeks(chance: random.Random) -> bytes:
@@ -79,26 +80,23 @@ class Attack:
         with self.lock:
             self.answers[str(answer)] += 1
 
-    def ask(self, method: str, path: str, token: str | None, body: bytes | None = None, glance: int | None = None, **fields):
-        """Asks again and again over one connection, which is made anew when it was closed."""
+    def ask(self, method: str, path: str, token: str | None, body: bytes | None = None, fields: dict | None = None,
+            glance: int | None = None) -> None:
+        """Asks once, over a connection of its own."""
         link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-        if token:
-            fields["Authorization"] = f"Bearer {token}"
         try:
-            link.request(method, path, body, fields)
+            link.request(method, path, body, {**(fields or {}), **({"Authorization": f"Bearer {token}"} if token else {})})
             answer = link.getresponse()
-            taken = len(answer.read(glance))
+            answer.read(glance)
             self.count(answer.status)
-            return answer.status, taken
         except (OSError, http.client.HTTPException) as error:
             self.count(type(error).__name__)
-            return 0, 0
         finally:
             link.close()
 
-    def upload(self, body: bytes):
-        return self.ask(
-            "POST", "/v1/batches", self.token, body, **{"Content-Encoding": "gzip", "Content-Type": "application/json"})
+    def upload(self, body: bytes, token: str | None = None):
+        fields = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
+        self.ask("POST", "/v1/batches", token or self.token, body, fields)
 
     def uploads(self, make: Callable[[], bytes]) -> Callable[[int], None]:
         def run(_: int):
@@ -138,14 +136,14 @@ class Attack:
     def logins(self, number: int):
         while time.monotonic() < self.end:
             body = json.dumps({"name": f"nobody {number} {random.random()}", "password": "correct horse battery"}).encode()
-            self.ask("POST", "/v1/login", None, body, **{"Content-Type": "application/json"})
+            self.ask("POST", "/v1/login", None, body, {"Content-Type": "application/json"})
 
     def tokens(self, _: int):
         # Of the right length, and of nobody.
         wrong = f"bka.{self.device}." + "A" * 43
         body = pack(envelope(1))
         while time.monotonic() < self.end:
-            self.ask("POST", "/v1/batches", wrong, body, **{"Content-Encoding": "gzip", "Content-Type": "application/json"})
+            self.upload(body, wrong)
 
     def prepare(self, scene: str):
         """What is sent once, before the scene begins."""

@@ -51,9 +51,9 @@ class Outcome:
         return spans[min(len(spans) - 1, int(len(spans) * share))] if spans else float("inf")
 
     def __str__(self):
-        return (f"{self.scene}: {self.accepted} of {self.sent} accepted, p50 {self.span(0.5):.3f} s, p99 {self.span(0.99):.3f} s, "
-                f"at most {self.resident / 1e6:.0f} MB resident, {self.peak / 1e6:.0f} MB by {self.bound}, "
-                f"the attack was answered {self.attack}")
+        return (f"{self.scene}: {self.accepted} of {self.sent} accepted, p50 {self.span(0.5):.3f} s, "
+                f"p99 {self.span(0.99):.3f} s, at most {self.resident / 1e6:.0f} MB resident, "
+                f"{self.peak / 1e6:.0f} MB by {self.bound}, the attack was answered {self.attack}")
 
 
 def uploads(server: Server, tokens: str, seconds: float) -> dict:
@@ -92,10 +92,11 @@ def play(scene: str, server: Server, seconds: float, connections: int | None = N
     finally:
         attack.kill()
         attack.wait()
-        attack.stdout.close()
+        if attack.stdout:
+            attack.stdout.close()
     outcome = Outcome(
-        scene, calm["sent"] - calm["statuses"].get("200", 0), said["statuses"], json.loads(rest or "{}"), said["spans"], running, bound.kills, bound.peak, resident, bound.kind,
-        said["unanswered"] + said["broken"])
+        scene, calm["sent"] - calm["statuses"].get("200", 0), said["statuses"], json.loads(rest or "{}"), said["spans"],
+        running, bound.kills, bound.peak, resident, bound.kind, said["unanswered"] + said["broken"])
     server.kill()
     bound.remove()
     return outcome

@@ -63,6 +63,10 @@ package struct Submission: Sendable {
         return times.max().map { ($0.milliseconds / 86_400_000 + 1) * 86_400_000 } ?? 0
     }
 
+    /// Whether its id is kept. One from before the retention would be removed again at once, and with PostgreSQL its week made for
+    /// that.
+    var keepsID: Bool { isRemembered && isKept(batch.id.time) }
+
     func isKept(_ time: Timestamp) -> Bool {
         keptSince.map { time >= $0 } ?? true
     }

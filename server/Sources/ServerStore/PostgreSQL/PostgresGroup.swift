@@ -47,7 +47,7 @@ struct PostgresGroup {
         places = order
         candidates = order.filter { place in
             guard group[place].keptRows > 0 else { return false }
-            guard group[place].isRemembered else { return true }
+            guard group[place].keepsID else { return true }
             let content = Content(key: BatchKey(group[place]), digest: group[place].rowDigest)
             guard seen.insert(content).inserted else { return false }
             digests[place] = content.digest

@@ -15,9 +15,6 @@ struct PostgresPartitions {
     /// slower for everybody: a vehicle that comes back after a year needs 53.
     private static let most = 60.0
     private static let perHour = 8.0
-    /// Milliseconds that somebody who uses a table is waited for.
-    private static let patience = 2000
-
     private var known: Set<Week> = []
     /// Those that could not be made, of the ones that are being made.
     private var hopeless: Set<Week> = []
@@ -78,7 +75,7 @@ struct PostgresPartitions {
         guard batch.locations.allSatisfy({ isFine($0.time) }), batch.events.allSatisfy({ isFine($0.time) }),
             batch.remarks.events.allSatisfy({ isFine($0.time) })
         else { return false }
-        guard submission.isRemembered, submission.keptRows > 0 else { return true }
+        guard submission.keepsID, submission.keptRows > 0 else { return true }
         return body(week(of: batch.id.time))
     }
 
@@ -120,15 +117,14 @@ struct PostgresPartitions {
         _ weeks: Set<Week>, for device: Int64?, in session: PostgresSession
     ) throws(PostgresSession.Refusal) -> Bool {
         let (done, left) = try session.atomically { () throws(PostgresSession.Refusal) in
-            try session.execute("SET LOCAL lock_timeout = \(Self.patience)")
             _ = try session.query(
                 "SELECT pg_advisory_xact_lock($1)", [.integer(PostgresSchema.lock + 1)])
             let missing = weeks.subtracting(try Self.complete(in: session)).subtracting(hopeless)
             guard !missing.isEmpty else { return (0, 0) }
-            let (made, refused) = try Self.make(missing.sorted(), for: device, in: session)
-            hopeless.formUnion(refused)
-            let done = made + refused.count
-            return (done, missing.count - done)
+            let outcome = try Self.make(missing.sorted(), for: device, in: session)
+            hopeless.formUnion(outcome.refused)
+            let done = outcome.made + outcome.refused.count
+            return (done + outcome.dropped, missing.count - done)
         }
         known = try Self.complete(in: session)
         let isMore = done > 0 && left > 0
@@ -137,34 +133,48 @@ struct PostgresPartitions {
         return isMore
     }
 
+    private struct Outcome {
+        var made = 0
+        /// They cannot be made.
+        var refused: Set<Week> = []
+        /// They were being dropped at the same moment.
+        var dropped = 0
+    }
+
+    /// What PostgreSQL says where somebody else drops the same table: it is not there, is there, both waited, or a row of the catalog
+    /// has changed.
+    private static let droppedMeanwhile = ["42P01", "42P07", "40P01", "XX000"]
+
     /// Makes some of these, as many as one transaction should.
-    ///
-    /// - Returns: how many were made, and which cannot be.
     private static func make(
         _ missing: [Week], for device: Int64?, in session: PostgresSession
-    ) throws(PostgresSession.Refusal) -> (made: Int, refused: Set<Week>) {
+    ) throws(PostgresSession.Refusal) -> Outcome {
         let room: Double? = if let device { try self.room(of: device, in: session) } else { nil }
-        var refused: Set<Week> = []
+        var outcome = Outcome()
         let next = missing.prefix(min(atOnce, room.map { Int(exactly: $0.rounded(.down)) ?? 0 } ?? atOnce))
         for week in next {
             do throws(PostgresSession.Refusal) {
                 try session.execute("SAVEPOINT week")
                 try make(week, in: session)
                 try session.execute("RELEASE week")
+                outcome.made += 1
             } catch {
                 // What is wrong with the database is wrong with every week.
                 guard !error.error.isOfAll else { throw error }
                 try session.execute("ROLLBACK TO week")
-                refused.insert(week)
+                if droppedMeanwhile.contains(error.sqlState) {
+                    outcome.dropped += 1
+                } else {
+                    outcome.refused.insert(week)
+                }
             }
         }
-        let made = next.count - refused.count
-        if let device, let room, made > 0 {
+        if let device, let room, outcome.made > 0 {
             _ = try session.query(
                 "UPDATE weeks SET room = $1 WHERE device = $2",
-                [.real(room - Double(made)), .integer(device)])
+                [.real(room - Double(outcome.made)), .integer(device)])
         }
-        return (made, refused)
+        return outcome
     }
 
     /// How many weeks a device may have now.

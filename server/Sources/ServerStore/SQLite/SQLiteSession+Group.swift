@@ -105,7 +105,7 @@ extension SQLiteSession {
     }
 
     private func novelty(of submission: Submission) throws(SQLiteError) -> Novelty {
-        guard submission.isRemembered else { return .id }
+        guard submission.keepsID else { return .id }
         let digest = submission.rowDigest
         let inserted = try change(
             """

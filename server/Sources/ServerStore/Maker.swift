@@ -1,7 +1,7 @@
 /// Batches that wait until something is made for them. Bounded, and few of each device.
 struct MakerQueue {
     enum Work {
-        /// Of one device.
+        /// All that wait.
         case group([WorkQueue.Waiting])
         case end
     }
@@ -31,18 +31,20 @@ struct MakerQueue {
         batches += group
     }
 
+    /// Takes those back whose turn has not come.
+    mutating func restore(_ group: [WorkQueue.Waiting]) {
+        batches = group + batches
+    }
+
     mutating func close() {
         isClosed = true
     }
 
-    /// Devices are served in turn: one that needs more comes behind all others.
-    ///
     /// - Returns: what is next; nil when there is nothing.
     mutating func take() -> Work? {
-        guard let device = batches.first?.submission.device else { return isClosed ? .end : nil }
-        let group = batches.filter { $0.submission.device == device }
-        batches.removeAll { $0.submission.device == device }
-        return .group(group)
+        guard !batches.isEmpty else { return isClosed ? .end : nil }
+        defer { batches = [] }
+        return .group(batches)
     }
 }
 
@@ -59,57 +61,83 @@ struct Maker {
 
     func run() {
         var session: (any Session)?
-        while case .group(let group) = queue.wait(until: { $0.take() }) {
+        while case .group(let all) = queue.wait(until: { $0.take() }) {
             let now = ContinuousClock.now
             let isLate = { (waiting: WorkQueue.Waiting) in now - waiting.since > patience }
-            for waiting in group where isLate(waiting) { waiting.reply(.failure(WorkQueue.late)) }
-            make(group.filter { !isLate($0) }, &session)
+            for waiting in all where isLate(waiting) { waiting.reply(.failure(WorkQueue.late)) }
+            serve(all.filter { !isLate($0) }, &session)
             // Weeks are seldom new: no connection is held for them.
             if session?.isUsable == false || queue.look({ $0.isEmpty }) { session = nil }
         }
     }
 
-    private func make(_ group: [WorkQueue.Waiting], _ session: inout (any Session)?) {
-        guard !group.isEmpty else { return }
+    /// One device in its turn; what was made for one may be all that others wait for.
+    private func serve(_ all: [WorkQueue.Waiting], _ session: inout (any Session)?) {
+        var rest = all
         do throws(StoreError) {
-            let room = try made(group.map(\.submission), &session)
-            var others: [WorkQueue.Waiting] = []
-            for (var waiting, isWhole) in zip(group, room.isWhole) {
-                guard isWhole else {
-                    others.append(waiting)
-                    continue
-                }
-                waiting.since = .now
-                waiting.due = waiting.since + batchPatience
-                writes.change { $0.giveBack(waiting) }
-            }
-            if room.isMore {
-                queue.change { $0.giveBack(others) }
-            } else {
-                for waiting in others { waiting.reply(.failure(Self.noRoom)) }
-            }
+            let waiting = Set(
+                try attempt(&session) { (session) throws(StoreError) in
+                    try session.unready(all.map(\.submission))
+                })
+            for place in all.indices where !waiting.contains(place) { finish(all[place]) }
+            rest = all.indices.filter { waiting.contains($0) }.map { all[$0] }
+            guard let device = rest.first?.submission.device else { return }
+            queue.change { $0.restore(rest.filter { $0.submission.device != device }) }
+            rest = rest.filter { $0.submission.device == device }
+            try make(&rest, &session)
         } catch {
             report(error)
-            for waiting in group { waiting.reply(.failure(error)) }
+            for waiting in rest { waiting.reply(.failure(error)) }
         }
     }
 
-    /// On a new connection, if this one turns out to be lost.
-    private func made(
-        _ group: [Submission], _ session: inout (any Session)?
-    ) throws(StoreError) -> Room {
-        for isLast in [false, true] {
-            do throws(StoreError) {
-                let current = if let session { session } else { try open() }
-                session = current
-                return try current.makeRoom(for: group)
-            } catch {
-                guard !isLast, error.kind == .unavailable, session?.isUsable == false else { throw error }
-                report(error)
-                session = nil
-            }
+    /// - Parameter group: of one device; empty when it has been seen to.
+    private func make(
+        _ group: inout [WorkQueue.Waiting], _ session: inout (any Session)?
+    ) throws(StoreError) {
+        let submissions = group.map(\.submission)
+        let room = try attempt(&session) { (session) throws(StoreError) in
+            try session.makeRoom(for: submissions)
         }
-        return Room(isWhole: group.map { _ in false }, isMore: false)
+        var others: [WorkQueue.Waiting] = []
+        for (waiting, isWhole) in zip(group, room.isWhole) {
+            if isWhole { finish(waiting) } else { others.append(waiting) }
+        }
+        group = []
+        if room.isMore {
+            queue.change { $0.giveBack(others) }
+        } else {
+            for waiting in others { waiting.reply(.failure(Self.noRoom)) }
+        }
+    }
+
+    /// All is there: it is stored with the next group.
+    private func finish(_ waiting: WorkQueue.Waiting) {
+        var waiting = waiting
+        waiting.since = .now
+        waiting.due = waiting.since + batchPatience
+        writes.change { $0.giveBack(waiting) }
+    }
+
+    /// Once more on a new connection, if this one turns out to be lost.
+    private func attempt<Value>(
+        _ session: inout (any Session)?, _ body: (any Session) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
+        do throws(StoreError) {
+            return try body(try current(&session))
+        } catch {
+            guard error.kind == .unavailable, session?.isUsable == false else { throw error }
+            report(error)
+        }
+        session = nil
+        return try body(try current(&session))
+    }
+
+    private func current(_ session: inout (any Session)?) throws(StoreError) -> any Session {
+        if let session { return session }
+        let new = try open()
+        session = new
+        return new
     }
 
     private static let noRoom = StoreError(

@@ -15,7 +15,7 @@ from server_support.databases import OnPostgres, OnSQLite
 from server_support.hostile_vehicle import SCENES
 from server_support.server_test import ServerTest
 
-# Of each scene; from `make overload`, where the machine has nothing else to do, as long as was measured before.
+# Of each scene. BEEKOND_OVERLOAD_SECONDS=12, with all connections, is for a machine that has nothing else to do.
 SECONDS = float(os.environ.get("BEEKOND_OVERLOAD_SECONDS") or "4")
 # Connections: a debug build of a busy machine has not as many to look after.
 FEWER = {} if os.environ.get("BEEKOND_OVERLOAD_SECONDS") else {

@@ -23,6 +23,8 @@ LISTEN ?= 127.0.0.1:8080
 OVERLOAD_SECONDS ?= 30
 # Simulated days of `make soak`.
 DAYS ?= 7
+# Of `make nightly`; empty: all.
+PART ?=
 # What `make on` does in the Debian of SUITE.
 DO ?= make test
 
@@ -51,7 +53,7 @@ OTHER := $(if $(ARCH)$(SUITE),$(if $(filter-out $(OWN),$(ARCH) $(SUITE)),$(or $(
 
 # The builds share one folder, and SwiftPM uses every core by itself.
 .NOTPARALLEL:
-.PHONY: help deps build run test on lint manuals check server server-build test-server fuzz-server server-deb conservation overload fleet fleet-simulation fleet-live bench-server fuzz bench soak system-test test-arm64 install uninstall deb cross clean venv
+.PHONY: help deps build run test seconds nightly on lint manuals check server server-build test-server fuzz-server server-deb conservation overload fleet fleet-simulation fleet-live bench-server fuzz bench soak system-test test-arm64 install uninstall deb cross clean venv
 
 help:  ## Show these verbs
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -66,9 +68,14 @@ build: deps  ## Build the release: Swift runtime inside, stripped, without ICU
 run: deps build  ## Receiver, gpsd, beekond and a backend on this machine, live; DURATION=30 ends by itself
 	@DURATION="$(DURATION)" etc/demo/run --bin $(BUILD)/release
 
-test: deps venv  ## Run every test, of beekon-server, too; ONLY=name runs the Python test files of such a name
-	$(SWIFT_BUILD) --build-tests
+test:  ## Build and run every test, of beekon-server, too; ONLY=name runs the Python test files of such a name
 	@etc/build/test --build $(BUILD) $(ONLY)
+
+seconds:  ## What each part of the last `make test` took is what the next expects: it begins with the longest
+	@etc/build/test --build $(BUILD) --write-seconds
+
+nightly:  ## What takes too long for every change, with one page of results, docs/nightly.md; PART="fuzz swift"
+	@etc/build/nightly $(PART)
 
 on:  ## As root: DO="make test" in a Debian of SUITE=trixie that is made for it, with this Swift toolchain and checkout
 	@etc/build/in-suite $(or $(SUITE),$(error which suite? SUITE=trixie)) $(DO)
@@ -94,12 +101,7 @@ fuzz: deps  ## Fuzz what reads the bytes of others; FUZZ_SECONDS or FUZZ_RUNS fo
 	@BUILD="$(BUILD)" etc/build/fuzz
 
 check:  ## What every change must pass: lint, build and test, where a warning is an error
-	@$(MAKE) --no-print-directory lint
-	@BEEKOND_WARNINGS_AS_ERRORS=1 $(MAKE) --no-print-directory build
-	@BEEKOND_WARNINGS_AS_ERRORS=1 $(MAKE) --no-print-directory test
-	@FUZZ_SECONDS=5 $(MAKE) --no-print-directory fuzz
-	@FUZZ_SECONDS=5 $(MAKE) --no-print-directory fuzz-server
-	@etc/build/system-test --brief $(BUILD)
+	@etc/build/check $(BUILD)
 
 server: server-build  ## Build beekon-server, the backend, and run it here with an SQLite file; Ctrl-C ends it; LISTEN=host:port
 	@mkdir -p -m 700 .run/server
@@ -112,8 +114,7 @@ server-build:  ## Build the release of beekon-server in server/.build
 	@etc/build/server deps
 	@etc/build/server build
 
-test-server: deps venv  ## Run the tests of beekon-server alone; ONLY=name
-	$(SWIFT_BUILD) --product beekond
+test-server:  ## Run the tests of beekon-server alone; ONLY=name
 	@etc/build/test --build $(BUILD) --server $(ONLY)
 
 fuzz-server:  ## Fuzz what beekon-server reads of uploads, commands and small bodies; FUZZ_SECONDS or FUZZ_RUNS for each

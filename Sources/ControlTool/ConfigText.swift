@@ -136,6 +136,13 @@ package enum ConfigText {
         }
     }
 
+    /// What is to be said of destinations that did not go by new settings within 2 s; nil: all do.
+    package static func late(_ destinations: [String]?) -> String? {
+        guard let destinations, !destinations.isEmpty else { return nil }
+        return "the settings are in force, but not yet where beekond still waits for the disk or for tokens: "
+            + "\(destinations.joined(separator: ", ")); beekonctl status --json tells when (adopted_revision)"
+    }
+
     /// The differences between two configurations, one line each.
     package static func changes(from old: [Wire.Setting], to new: [Wire.Setting]) -> [String] {
         let before = Dictionary(old.map { ($0.key, $0.value) }) { first, _ in first }

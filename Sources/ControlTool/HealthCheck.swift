@@ -11,6 +11,8 @@ package struct HealthCheck: Encodable, Sendable {
         case failing
         /// It does not answer.
         case noDaemon = "no_daemon"
+        /// It cannot be asked from here, and may be well.
+        case unknown
     }
 
     package let result: Result
@@ -23,7 +25,7 @@ package struct HealthCheck: Encodable, Sendable {
         case .ok: 0
         case .degraded: 1
         case .failing: 2
-        case .noDaemon: 3
+        case .noDaemon, .unknown: 3
         }
     }
 
@@ -34,8 +36,13 @@ package struct HealthCheck: Encodable, Sendable {
     }
 
     /// - Parameter message: why it cannot be asked.
-    package init(unreachable message: String) {
-        (result, problems) = (.noDaemon, [message])
+    package init(_ failure: ClientFailure.Kind, message: String) {
+        result =
+            switch failure {
+            case .unreachable, .timedOut: .noDaemon
+            case .permissionDenied, .badReply, .badPath, .system: .unknown
+            }
+        problems = [Text.safe(message)]
     }
 
     /// The word, then the problems, a line each.

@@ -24,12 +24,18 @@ package enum SyncOutcome {
         _ result: Wire.Sync.Result, of destination: String? = nil, url: String? = nil
     ) -> String {
         let names = DestinationNames(destination)
-        let uploaded = "\(Quantity.count(result.uploaded)) uploaded"
-        let left = "\(uploaded), \(pending(result))"
+        let left = "\(Quantity.count(result.uploaded)) uploaded, \(pending(result))"
         let code = ServerWords.code(result.httpStatus, result.reason)
         let said = code.map { " (\($0))" } ?? ""
-        return switch result.outcome {
-        case "drained": uploaded + ", nothing pending"
+        return outcome(result, names, code, said, left, url) + refusedBesides(result, names)
+    }
+
+    private static func outcome(
+        _ result: Wire.Sync.Result, _ names: DestinationNames, _ code: String?, _ said: String,
+        _ left: String, _ url: String?
+    ) -> String {
+        switch result.outcome {
+        case "drained": "\(Quantity.count(result.uploaded)) uploaded, nothing pending"
         case "nothing_pending": "nothing pending"
         case "transient": passing(result, names, code, left)
         case "auth": refused(result, names, said, left)
@@ -106,10 +112,23 @@ package enum SyncOutcome {
         guard let count = result.rejected, count > 0 else {
             return "\(names.server) rejects the data\(said); \(left): see its log"
         }
-        let what = count == 1 ? "1 location" : "\(Quantity.count(count)) locations"
+        let rest = result.error.map { "; the rest waits: \(Text.cut(Text.safe($0), to: 400))" } ?? ""
         return
-            "\(names.server) has refused \(what) for good\(said); \(left): beekonctl rejected list\(names.option) shows "
-            + (count == 1 ? "it" : "them")
+            "\(names.server) has refused \(locations(count)) for good\(said); \(left): beekonctl rejected list\(names.option) "
+            + "shows " + (count == 1 ? "it" : "them") + rest
+    }
+
+    /// Whatever is worse, they are not to be overlooked.
+    private static func refusedBesides(_ result: Wire.Sync.Result, _ names: DestinationNames) -> String {
+        guard result.outcome != "rejected", let count = result.rejected, count > 0 else { return "" }
+        let were = count == 1 ? "was" : "were"
+        // Of several destinations it is a sum.
+        let option = result.destination == nil ? names.option : ""
+        return "; \(locations(count)) \(were) refused for good: beekonctl rejected list\(option)"
+    }
+
+    private static func locations(_ count: Int) -> String {
+        count == 1 ? "1 location" : "\(Quantity.count(count)) locations"
     }
 }
 

@@ -101,7 +101,8 @@ extension Key {
     static let formats: [Key] = [
         .optionalText(
             "sync.device_id", \.main.format.deviceID, Rules.identifier,
-            "What the server knows this vehicle by; owntracks and osmand need it."
+            "What the server knows this vehicle by; owntracks and osmand need it, over "
+                + "MQTT without dots, which some brokers change in a topic."
         ).only(.template, .overland, .owntracks, .osmand),
         .secret(
             "sync.username", \.main.format.owntracks.username, Rules.identifier,

@@ -8,15 +8,28 @@ package struct SecretTexts: Sendable {
 
     /// The longest first: one may be part of another.
     private let texts: [String]
+    /// Paths as they are written, and as they may be shown; the longest first.
+    private let paths: [(text: String, shown: String)]
 
-    package init(_ texts: some Sequence<String>) {
-        let found = Set(texts).filter { $0.utf8.count >= Self.shortest && !$0.contains(Secret.mask) }
-        self.texts = found.sorted { ($0.utf8.count, $0) > ($1.utf8.count, $1) }
+    /// - Parameter addresses: of their paths, all that may be a key.
+    package init(_ texts: some Sequence<String>, addresses: some Sequence<String> = []) {
+        var found = Set(texts)
+        var whole: Set<String> = []
+        for address in addresses {
+            let parts = Settings.pathParts(of: address)
+            found.formUnion(parts.filter(PathWords.isKey))
+            whole.insert("/" + parts.joined(separator: "/"))
+        }
+        self.texts = found.filter { $0.utf8.count >= Self.shortest && !$0.contains(Secret.mask) }
+            .sorted { ($0.utf8.count, $0) > ($1.utf8.count, $1) }
+        paths = whole.map { ($0, PathWords.masked(path: $0)) }.filter { $0.text != $0.shown }
+            .sorted { ($0.text.utf8.count, $0.text) > ($1.text.utf8.count, $1.text) }
     }
 
     /// The text with `(set)` in the place of each of them.
     package func hidden(in text: String) -> String {
-        texts.reduce(text) { $0.replacingBytes(of: $1, with: Secret.mask) }
+        let known = paths.reduce(text) { $0.replacingBytes(of: $1.text, with: $1.shown) }
+        return texts.reduce(known) { $0.replacingBytes(of: $1, with: Secret.mask) }
     }
 }
 
@@ -52,13 +65,6 @@ extension Settings.Sync {
 
     /// Where anything is sent.
     package var addresses: [String] { [url, proxy, auth?.refreshURL].compactMap(\.self) }
-
-    /// Parts of the path that are too long for a word: some services know their clients by nothing else.
-    package var pathKeys: [String] {
-        addresses.flatMap { Settings.pathParts(of: $0) }.filter { $0.count > Self.longestWord }
-    }
-
-    private static let longestWord = 15
 
     /// What a header of scheme Basic says: user and password, of which the password alone is a secret.
     private static func passwords(_ credentials: String) -> [String] {

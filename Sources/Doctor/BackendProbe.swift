@@ -142,7 +142,7 @@ enum BackendProbe {
                 answer, acknowledging: sync.requireAck ? id : nil, saying: Acceptance(sync), at: now())
             if judgement.verdict != .accepted {
                 judgement.reason = answer.reason(
-                    hiding: SecretTexts(sync.secretTexts + sync.pathKeys).hidden)
+                    hiding: SecretTexts(sync.secretTexts, addresses: sync.addresses).hidden)
             }
             return .judged(judgement)
         case .failure(let failure): return .failed(failure)

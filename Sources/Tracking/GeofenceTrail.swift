@@ -69,12 +69,26 @@ struct GeofenceTrail {
         return Latest(current: current, before: before)
     }
 
-    /// The last two before the current fix; the current one in the place of those that there are not.
-    var before: (Coordinate, Coordinate)? {
-        guard let current = points.last else { return nil }
-        let last = points.dropLast().last ?? current
-        return (last.coordinate, (points.dropLast(2).last ?? last).coordinate)
+    /// Whether no straight piece between the last three fixes is long enough to lead from outside a fence as deep inside as is
+    /// more than their accuracy, and out again.
+    var isShallow: Bool {
+        zip(points.suffix(3), points.suffix(3).dropFirst()).allSatisfy { start, end in
+            let most = 2 * Self.certainty * max(start.accuracy, end.accuracy)
+            return start.place.squaredChord(to: end.place) < most * most
+        }
     }
+
+    /// Whether no fix before the last one counts as one after a gap, for any fence.
+    var isSteady: Bool {
+        guard points.count > 1, let current = points.last, let before = points.dropLast().last else {
+            return false
+        }
+        return before.accuracy <= GeofenceWatch.smallest
+            && current.time.seconds(since: before.time) < Self.gap
+    }
+
+    /// Chords, planes and the ground differ by far less, over so short a way.
+    private static let certainty = 0.99
 
     /// Metres of straight path through the last three fixes, whatever their accuracy: no fence passed on the way lies
     /// further off.

@@ -75,14 +75,15 @@ struct GeofenceWatch: Equatable, Sendable {
         self.isInside = isInside
     }
 
-    /// Outside, with no evidence to the contrary: a fix that is not near changes nothing.
-    var isAtRest: Bool { isInside == false && within.fixes == 0 }
-
-    /// Decided, with no evidence to the contrary: a fix on the same side changes nothing, unless the path to it passes
-    /// through.
-    var isUndisputed: Bool {
-        isInside == true ? beyond.fixes == 0 && farBeyond.fixes == 0 : isAtRest
+    /// The state with no evidence to the contrary: a fix on the same side changes nothing, unless the path to it passes through.
+    /// nil while there is some, and while undecided.
+    var undisputed: Bool? {
+        guard let isInside else { return nil }
+        return (isInside ? beyond.fixes == 0 && farBeyond.fixes == 0 : within.fixes == 0) ? isInside : nil
     }
+
+    /// As many times as the accuracy: beyond, no decision asks for more.
+    static let largestMargin = 4.0
 
     /// Metres beyond the edge that an exit requires.
     static func margin(accuracy: Double, radius: Double) -> Double {
@@ -118,7 +119,7 @@ struct GeofenceWatch: Equatable, Sendable {
     private mutating func judgeParked(_ sighting: Sighting) -> Decision? {
         within = Run()
         beyond = Run()
-        let isFar = isInside == true && sighting.distance > 4 * sighting.accuracy
+        let isFar = isInside == true && sighting.distance > Self.largestMargin * sighting.accuracy
         farBeyond.extend(isFar, at: sighting.time)
         guard farBeyond.fixes > 1, farBeyond.span >= Self.parkedExitSpan else { return nil }
         return decide(false, since: farBeyond.start, at: sighting.number)

@@ -17,11 +17,16 @@ extension Geofences {
         let reach = trail.reach
         // Where all fixes are that accurate, they are the same for every fence.
         let common = reach.isFinite ? trail.latest(within: GeofenceWatch.smallest) : nil
-        let view =
-            outlines.isEmpty
-            ? nil : PolygonOutline.Viewpoint(fix.coordinate, place, before: trail.before, reach: reach)
+        polygons.follow(to: fix.coordinate)
+        let view = PolygonOutline.Viewpoint(
+            fix.coordinate, place, reach: reach, isShallow: trail.isShallow)
         for index in circles.indices {
             let circle = circles[index]
+            if let polygon = circle.polygon, let isInside = circle.undisputed,
+                polygons.isQuiet(polygon, isInside: isInside, isPathKnown: reach.isFinite)
+            {
+                continue
+            }
             if circle.isServers, pausesServers { continue }
             let chord = circle.centre.squaredChord(to: place)
             let near = circle.radius + reach
@@ -37,21 +42,23 @@ extension Geofences {
     ///
     /// - Returns: nil when the fix says nothing of this fence, or nothing new.
     private mutating func distance(
-        _ index: Int, _ chord: Double, _ view: PolygonOutline.Viewpoint?, accuracy: Double, _ isParked: Bool
+        _ index: Int, _ chord: Double, _ view: PolygonOutline.Viewpoint, accuracy: Double, _ isParked: Bool
     ) -> Double? {
-        guard let outline = circles[index].outline, let view else {
-            let radius = circles[index].radius
-            guard accuracy <= max(radius, GeofenceWatch.smallest) else { return nil }
-            return EarthPoint.arc(ofChord: chord.squareRoot()) - radius
+        let circle = circles[index]
+        guard accuracy <= max(circle.size, GeofenceWatch.smallest) else { return nil }
+        guard let polygon = circle.polygon else {
+            return EarthPoint.arc(ofChord: chord.squareRoot()) - circle.radius
         }
-        let size = outlines[outline].size
-        guard accuracy <= max(size, GeofenceWatch.smallest) else { return nil }
-        guard watches[index].isUndisputed, let isInside = watches[index].isInside else {
-            return outlines[outline].measure(from: view)
-        }
-        let margin = GeofenceWatch.margin(accuracy: accuracy, radius: size)
-        let state = PolygonOutline.State(isInside: isInside, margin: margin, isParked: isParked)
-        return outlines[outline].measure(from: view, toChange: state)
+        let margin = GeofenceWatch.margin(accuracy: accuracy, radius: circle.size)
+        let most = isParked || !trail.isSteady ? GeofenceWatch.largestMargin * accuracy : nil
+        // Beyond all of it, and of a path through it.
+        let beyond = chord.squareRoot() - circle.radius
+        if beyond > max(most ?? margin, view.reach) { return beyond }
+        return polygons.measure(
+            polygon, from: view,
+            PolygonSet.Question(
+                isInside: circle.undisputed ?? watches[index].isInside,
+                isUndisputed: circle.undisputed != nil, margin: margin, most: most, isParked: isParked))
     }
 
     /// - Parameters:
@@ -62,8 +69,7 @@ extension Geofences {
         _ index: Int, distance: Double, _ isParked: Bool, reach: Double, _ common: GeofenceTrail.Latest?,
         _ outcome: inout Outcome
     ) {
-        var radius = circles[index].radius
-        if let outline = circles[index].outline { radius = outlines[outline].size }
+        let radius = circles[index].size
         guard let trail = common ?? trail.latest(within: max(radius, GeofenceWatch.smallest)) else { return }
         let current = trail.current
         let pause = trail.before.map { current.time.seconds(since: $0.time) } ?? .infinity
@@ -72,7 +78,7 @@ extension Geofences {
                 time: current.time, number: current.number, distance: distance, accuracy: current.accuracy,
                 isAfterGap: pause >= GeofenceTrail.gap, isParked: isParked),
             radius: radius)
-        circles[index].isAtRest = watches[index].isAtRest
+        circles[index].undisputed = watches[index].undisputed
         guard let decision else {
             if watches[index].isInside == false, !isParked, distance > 0, distance <= reach {
                 detectPassage(index, trail.path(since: watches[index].decidedAt ?? 0), &outcome)
@@ -125,8 +131,8 @@ extension Geofences {
     ) -> PolygonOutline.Passage? {
         let depth = max(start.accuracy, end.accuracy)
         let circle = circles[index]
-        if let outline = circle.outline {
-            return outlines[outline].passage(from: start.coordinate, to: end.coordinate, depth: depth)
+        if let polygon = circle.polygon {
+            return polygons.shapes[polygon].passage(from: start.coordinate, to: end.coordinate, depth: depth)
         }
         let segment = Segment(start: start.place, end: end.place)
         let chord = EarthPoint.chord(ofArc: circle.radius)
@@ -145,11 +151,10 @@ extension Geofences {
     ) {
         guard stays.isWaiting else { return }
         let accuracy = fix.accuracy ?? Self.assumedAccuracy
-        let view = outlines.isEmpty ? nil : PolygonOutline.Viewpoint(fix.coordinate, place)
         var stays = self.stays
         let reached = stays.judge(at: fix.time) { key in
             keys.firstIndex(of: key).map { index in
-                isParked || isWithin(index, place, view, accuracy: accuracy)
+                isParked || isWithin(index, fix.coordinate, place, accuracy: accuracy)
             } ?? false
         }
         self.stays = stays
@@ -163,13 +168,13 @@ extension Geofences {
     }
 
     private func isWithin(
-        _ index: Int, _ place: EarthPoint, _ view: PolygonOutline.Viewpoint?, accuracy: Double
+        _ index: Int, _ coordinate: Coordinate, _ place: EarthPoint, accuracy: Double
     ) -> Bool {
         let circle = circles[index]
         if circle.isServers, pausesServers { return false }
-        if let outline = circle.outline, let view {
-            return accuracy <= max(outlines[outline].size, GeofenceWatch.smallest)
-                && outlines[outline].distance(from: view) <= 0
+        if let polygon = circle.polygon {
+            return accuracy <= max(circle.size, GeofenceWatch.smallest)
+                && polygons.shapes[polygon].contains(coordinate)
         }
         let distance = EarthPoint.arc(ofChord: circle.centre.squaredChord(to: place).squareRoot())
         return accuracy <= max(circle.radius, GeofenceWatch.smallest) && distance <= circle.radius

@@ -4,7 +4,7 @@ package import Base
 ///
 /// Every fix is checked against every fence. For nearly all of them this takes one squared distance in a flat array:
 /// a thousand fences cost 6 µs, ten thousand 35 µs (release build), so a spatial index would save nothing worth
-/// having. The edge of a polygon is measured only when the vehicle has moved half the way to it since.
+/// having. The edges of polygons have one: most fixes touch none of them.
 package struct Geofences: Sendable {
     package static let limit = 10_000
     /// Of all polygons together: bounds memory, the file and the longest reply.
@@ -17,16 +17,22 @@ package struct Geofences: Sendable {
         var centre: EarthPoint
         /// Metres along the ground; around a polygon it is wide enough for all of it.
         var radius: Double
-        var isAtRest: Bool
+        /// Metres: the radius, for a polygon that of the circle of the same area.
+        var size: Double
+        /// Whether the vehicle is inside, with no evidence to the contrary; nil while that is disputed, or undecided.
+        var undisputed: Bool?
         /// A server has added it.
         var isServers = false
-        /// The polygon's place among the outlines; nil for a circle.
-        var outline: Int?
+        /// The polygon's place among them; nil for a circle.
+        var polygon: Int?
+
+        /// A fix that is not near changes nothing.
+        var isAtRest: Bool { undisputed == false }
     }
 
     package private(set) var nextKey: Int64
     var circles: [Circle] = []
-    var outlines: [PolygonOutline] = []
+    var polygons = PolygonSet()
     var watches: [GeofenceWatch] = []
     var keys: [Int64] = []
     var fences: [Geofence] = []
@@ -50,7 +56,7 @@ package struct Geofences: Sendable {
         self.nextKey = max(nextKey, (items.map(\.key).max() ?? 0) + 1)
         for item in items.prefix(Self.limit) { set(item) }
         countServers()
-        drawOutlines()
+        drawPolygons()
         stays = GeofenceStays(
             keys.indices.filter { watches[$0].isInside == true }.compactMap { index in
                 entered[keys[index]].map { (key: keys[index], entered: $0, seconds: fences[index].dwell) }
@@ -126,7 +132,7 @@ package struct Geofences: Sendable {
         for index in self.keys.indices where keys.contains(self.keys[index]) {
             stays.leave(self.keys[index])
             watches[index] = GeofenceWatch(isInside: nil)
-            circles[index].isAtRest = watches[index].isAtRest
+            circles[index].undisputed = watches[index].undisputed
         }
     }
 
@@ -166,7 +172,7 @@ package struct Geofences: Sendable {
             }
         }
         countServers()
-        drawOutlines()
+        drawPolygons()
         return nil
     }
 
@@ -186,20 +192,19 @@ package struct Geofences: Sendable {
         order = nil
         for (index, fence) in fences.enumerated() { indices[fence.id] = index }
         countServers()
-        drawOutlines()
+        drawPolygons()
         return removed.count
     }
 
     /// After fences have come or gone.
-    private mutating func drawOutlines() {
-        guard !outlines.isEmpty || fences.contains(where: { $0.polygon != nil }) else { return }
-        outlines = []
-        for (index, fence) in fences.enumerated() {
-            guard let polygon = fence.polygon else { continue }
-            let outline = PolygonOutline(polygon)
-            circles[index].outline = outlines.count
-            circles[index].radius = outline.reach
-            outlines.append(outline)
+    private mutating func drawPolygons() {
+        guard !polygons.isEmpty || fences.contains(where: { $0.polygon != nil }) else { return }
+        polygons = PolygonSet(fences.compactMap(\.polygon))
+        var count = 0
+        for index in fences.indices where fences[index].polygon != nil {
+            circles[index].polygon = count
+            circles[index].radius = polygons.shapes[count].reach
+            count += 1
         }
     }
 
@@ -215,7 +220,8 @@ package struct Geofences: Sendable {
         order = nil
         let watch = GeofenceWatch(isInside: item.isInside)
         let circle = Circle(
-            centre: EarthPoint(item.fence.centre), radius: item.fence.radius, isAtRest: watch.isAtRest,
+            centre: EarthPoint(item.fence.centre), radius: item.fence.radius, size: item.fence.radius,
+            undisputed: watch.undisputed,
             isServers: item.origin == .server)
         if let index = indices[item.fence.id] {
             circles[index] = circle

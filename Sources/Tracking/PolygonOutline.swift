@@ -4,41 +4,30 @@ package import Base
     import Glibc
 #endif
 
-/// A polygon prepared for what every fix asks of it: how far away is its edge, and on which side of it?
+/// A polygon prepared for what is asked of it: how far away is its edge, and on which side of it?
 ///
 /// Edges are grouped in blocks with a bounding box each: most blocks are passed over with one comparison.
 package struct PolygonOutline: Sendable {
-    /// Up to where nothing needs to be measured again: the edge is further away than that from `place`.
-    struct Clearance {
-        var place: EarthPoint
-        /// Metres.
-        var metres: Double
-        var isInside: Bool
-    }
-
     /// Where the fix is, seen from a polygon.
     struct Viewpoint {
         let coordinate: Coordinate
         let place: EarthPoint
         let scale: LocalScale
-        /// The fixes before it from which a path may lead there; with fewer than two, the last one again.
-        let before: (Coordinate, Coordinate)
         /// Metres; no further can the path have passed by.
         let reach: Double
+        /// No piece of the path is long enough to lead from outside as deep inside as counts, and out again.
+        let isShallow: Bool
 
-        init(
-            _ coordinate: Coordinate, _ place: EarthPoint, before: (Coordinate, Coordinate)? = nil,
-            reach: Double = 0
-        ) {
+        init(_ coordinate: Coordinate, _ place: EarthPoint, reach: Double = 0, isShallow: Bool = false) {
             self.coordinate = coordinate
             self.place = place
-            self.before = before ?? (coordinate, coordinate)
             self.reach = reach
+            self.isShallow = isShallow
             scale = LocalScale(latitude: coordinate.latitude)
         }
     }
 
-    private struct Block {
+    fileprivate struct Block {
         var edges: Range<Int>
         var (west, east) = (Double.infinity, -Double.infinity)
         var (south, north) = (Double.infinity, -Double.infinity)
@@ -55,9 +44,6 @@ package struct PolygonOutline: Sendable {
     }
 
     private static let blockSize = 8
-    /// How much of the distance to the edge counts as clearance. The nearest point is sought on a plane, which far away
-    /// and near a pole may miss it by a third.
-    private static let certainty = 0.5
 
     /// Metres: that of the circle of the same area.
     let size: Double
@@ -65,11 +51,6 @@ package struct PolygonOutline: Sendable {
     let reach: Double
     private let ring: PolygonRing
     private let blocks: [Block]
-    /// Metres; those of an edge, on average.
-    private let edge: Double
-    var clearance: Clearance?
-    /// Holds nothing but near the edge, where the clearance tells nothing for long.
-    private var vicinity = PolygonVicinity()
 
     /// What is computed once for each polygon.
     package init(_ polygon: Polygon) {
@@ -82,8 +63,6 @@ package struct PolygonOutline: Sendable {
         let steepest = polygon.corners.map { abs($0.latitude) }.max() ?? 0
         let bulge = longest * longest * tan(steepest * .pi / 180) / (8 * 6_356_000)
         reach = far + 1.2 * bulge + 1
-        let lengths = zip(places, places.dropFirst()).map { $0.distance(to: $1) }
-        edge = lengths.reduce(0, +) / Double(max(lengths.count, 1))
         size = polygon.radius
         self.ring = ring
         blocks = stride(from: 0, to: ring.edges.count, by: Self.blockSize).map {
@@ -91,150 +70,62 @@ package struct PolygonOutline: Sendable {
         }
     }
 
+    /// In degrees of longitude and latitude.
+    var edges: [EdgeTree.Edge] { ring.edges.map { edge($0) } }
+
+    func edge(_ edge: Int) -> EdgeTree.Edge {
+        let (east, north) = (ring.origin.longitude, ring.origin.latitude)
+        return EdgeTree.Edge(
+            x: east + ring.xs[edge], y: north + ring.ys[edge], endX: east + ring.xs[edge + 1],
+            endY: north + ring.ys[edge + 1])
+    }
+
     // MARK: The distance to the edge
-
-    /// Whether what was measured before tells that the edge is further away than `path`, on the side `isInside`.
-    func isClear(_ place: EarthPoint, isInside: Bool, path: Double) -> Bool {
-        guard let clearance, clearance.isInside == isInside, clearance.metres > path else { return false }
-        let left = clearance.metres - path
-        return clearance.place.squaredChord(to: place) < left * left
-    }
-
-    /// Metres along the ground to the nearest point of the edge; negative inside.
-    package mutating func distance(from coordinate: Coordinate) -> Double {
-        measure(from: Viewpoint(coordinate, EarthPoint(coordinate)))
-    }
-
-    /// The same, with what is computed once for each fix.
-    mutating func measure(from view: Viewpoint) -> Double { metres(from: view, look(from: view)) }
-
-    /// What the plane around the fix shows.
-    private struct Look {
-        /// The point of the edge that is nearest, in degrees like `position`.
-        var x: Double
-        var y: Double
-        /// Metres; hardly a per cent off where that is `levelDistance` at most.
-        var distance: Double
-        var isInside: Bool
-    }
 
     /// Metres; up to there a plane is as good as the Earth for whatever needs no more than a per cent.
     private static let levelDistance = 5000.0
-
-    private func seen(
-        from view: Viewpoint, at here: (x: Double, y: Double),
-        _ known: (x: Double, y: Double, squared: Double)? = nil
-    ) -> Look {
-        let near = known ?? nearest(to: here.x, here.y, view.scale)
-        let isInside =
-            vicinity.holds(here.x, here.y) ? vicinity.contains(here.x, here.y) : contains(here.x, here.y)
-        return Look(x: near.x, y: near.y, distance: near.squared.squareRoot(), isInside: isInside)
+    /// Metres along the ground to the nearest point of the edge; negative inside.
+    package func distance(from coordinate: Coordinate) -> Double {
+        let found = nearest(to: Viewpoint(coordinate, EarthPoint(coordinate)))
+        return contains(coordinate) ? -found.metres : found.metres
     }
 
-    /// Looks, and notes what the next fix will be asked by.
-    private mutating func look(from view: Viewpoint) -> Look {
+    /// The nearest edge, and metres along the ground to it: to 1 % or better up to some kilometres.
+    ///
+    /// - Parameters:
+    ///   - hint: an edge that may be near.
+    ///   - enough: metres; no edge that is nearer is sought than one that is that near.
+    /// - Returns: nil where none is within `most` metres.
+    func nearest(
+        to view: Viewpoint, within most: Double, hint: Int, enough: Double
+    ) -> (edge: Int, metres: Double)? {
+        // Far away a plane may miss the nearest point by a third.
+        guard most <= Self.levelDistance else { return nearest(to: view) }
         let here = position(of: view.coordinate)
-        var known = vicinity.nearest(to: here.x, here.y, view.scale)
-        if known == nil {
-            draw(around: here.x, here.y, view)
-            known = vicinity.nearest(to: here.x, here.y, view.scale)
+        return nearest(
+            to: here.x, here.y, view.scale, within: most * most * 1.02, hint: hint, enough: enough * enough
+        ).map { (edge: $0.edge, metres: $0.squared.squareRoot()) }
+    }
+
+    private func nearest(to view: Viewpoint) -> (edge: Int, metres: Double) {
+        let here = position(of: view.coordinate)
+        guard let found = nearest(to: here.x, here.y, view.scale, within: .infinity) else {
+            return (0, .infinity)
         }
-        var look = seen(from: view, at: here, known)
-        if look.distance > Self.levelDistance { look.distance = abs(metres(from: view, look)) }
-        clearance = Clearance(
-            place: view.place, metres: look.distance * Self.certainty, isInside: look.isInside)
-        // The clearance lasts as long.
-        if known == nil, look.distance * Self.certainty > side(view) { vicinity.clear() }
-        return look
+        let metres = found.squared.squareRoot()
+        guard metres > Self.levelDistance else { return (found.edge, metres) }
+        let point = point(of: found.edge, nearestTo: here.x, here.y, view.scale)
+        return (found.edge, distance(from: view.place, x: point.x, y: point.y))
     }
 
-    /// The same as `measure`, for one that is not asked again soon.
-    func distance(from view: Viewpoint) -> Double {
-        metres(from: view, seen(from: view, at: position(of: view.coordinate)))
-    }
-
-    /// Along the ground; negative inside.
-    private func metres(from view: Viewpoint, _ look: Look) -> Double {
+    /// Metres along the ground to a point in degrees like `position`.
+    private func distance(from place: EarthPoint, x: Double, y: Double) -> Double {
         guard
             let point = Coordinate(
-                latitude: min(max(ring.origin.latitude + look.y, -90), 90),
-                longitude: PolygonRing.wrapped(ring.origin.longitude + look.x))
+                latitude: min(max(ring.origin.latitude + y, -90), 90),
+                longitude: PolygonRing.wrapped(ring.origin.longitude + x))
         else { return 0 }
-        let distance = EarthPoint(point).distance(to: view.place)
-        return look.isInside ? -distance : distance
-    }
-
-    /// Metres to either side of a vicinity: half an edge, so that few of them are in it, and some seconds of driving.
-    private static let vicinitySize = 30.0...200
-    /// As many times as far as the vehicle came last.
-    private static let vicinityReach = 3.0
-
-    private func side(_ view: Viewpoint) -> Double {
-        let size = min(max(edge / 2, Self.vicinitySize.lowerBound), Self.vicinitySize.upperBound)
-        return max(size, Self.vicinityReach * view.reach)
-    }
-
-    /// Notes what lies around.
-    private mutating func draw(around x: Double, _ y: Double, _ view: Viewpoint) {
-        let side = side(view)
-        // No polygon is where degrees of longitude are that short.
-        guard side.isFinite, view.scale.east > 1 else { return vicinity.clear() }
-        vicinity.move(to: x, y, width: side / view.scale.east, height: side / view.scale.north)
-        for block in blocks
-        where !vicinity.isIndifferent(south: block.south, north: block.north, east: block.east) {
-            let (first, end) = (block.edges.lowerBound, block.edges.upperBound)
-            if vicinity.isEast(west: block.west) {
-                vicinity.add(line(from: first, to: end))
-            } else {
-                for corner in first..<end { vicinity.add(line(from: corner, to: corner + 1)) }
-            }
-        }
-    }
-
-    private func line(from corner: Int, to end: Int) -> PolygonVicinity.Edge {
-        PolygonVicinity.Edge(x: ring.xs[corner], y: ring.ys[corner], endX: ring.xs[end], endY: ring.ys[end])
-    }
-
-    /// A state of the fence that is undisputed.
-    struct State {
-        var isInside: Bool
-        /// Metres beyond the edge that an exit takes.
-        var margin: Double
-        /// No path is looked at then.
-        var isParked: Bool
-    }
-
-    /// The same as `measure`; nil where the fix changes nothing about the state: it lies on the same side, or no further outside
-    /// than an exit takes, and the path to it touches no edge.
-    mutating func measure(from view: Viewpoint, toChange state: State) -> Double? {
-        if isClear(view.place, isInside: state.isInside, path: view.reach) { return nil }
-        let here = position(of: view.coordinate)
-        if vicinity.holds(here.x, here.y) {
-            return changesNothing(view, at: here, state) ? nil : measure(from: view)
-        }
-        let look = look(from: view)
-        return vicinity.holds(here.x, here.y) && changesNothing(view, at: here, state)
-            ? nil : metres(from: view, look)
-    }
-
-    /// - Returns: false where that cannot be told by what lies around.
-    private func changesNothing(
-        _ view: Viewpoint, at here: (x: Double, y: Double), _ state: State
-    ) -> Bool {
-        let isThere = vicinity.contains(here.x, here.y)
-        if state.isInside {
-            if isThere { return true }
-            // A plane differs from the ground by far less than a per cent.
-            let most = 0.99 * state.margin
-            return vicinity.nearest(to: here.x, here.y, view.scale).map { $0.squared <= most * most } ?? false
-        }
-        guard !isThere else { return false }
-        if state.isParked { return true }
-        let (last, second) = (position(of: view.before.0), position(of: view.before.1))
-        guard view.reach.isFinite, vicinity.holds(last.x, last.y), vicinity.holds(second.x, second.y) else {
-            return false
-        }
-        return vicinity.isClear(PolygonVicinity.Way(second, last, here))
+        return EarthPoint(point).distance(to: place)
     }
 
     /// Degrees east and north of the origin, on the polygon's side of the Earth.
@@ -243,6 +134,12 @@ package struct PolygonOutline: Sendable {
             PolygonRing.wrapped(coordinate.longitude - ring.origin.longitude),
             coordinate.latitude - ring.origin.latitude
         )
+    }
+
+    /// Whether it lies inside: exactly.
+    func contains(_ coordinate: Coordinate) -> Bool {
+        let here = position(of: coordinate)
+        return contains(here.x, here.y)
     }
 
     private func contains(_ x: Double, _ y: Double) -> Bool {
@@ -264,23 +161,24 @@ package struct PolygonOutline: Sendable {
         return isInside
     }
 
-    /// The point of the edge that is nearest on a plane with the scale of the viewpoint, in degrees like `x` and `y`.
+    /// The nearest edge on a plane with the scale of the viewpoint, and the square of its distance in metres.
     private func nearest(
-        to x: Double, _ y: Double, _ scale: LocalScale
-    ) -> (x: Double, y: Double, squared: Double) {
-        var (best, least) = (0, Double.infinity)
-        for (index, block) in blocks.enumerated() {
-            let distance = Self.squaredDistance(to: block, x, y, scale)
-            if distance < least { (best, least) = (index, distance) }
+        to x: Double, _ y: Double, _ scale: LocalScale, within bound: Double, hint: Int = 0,
+        enough: Double = 0
+    ) -> (edge: Int, squared: Double)? {
+        var (best, closest) = (-1, bound)
+        func search(_ block: Block) {
+            guard Self.squaredDistance(to: block, x, y, scale) < closest else { return }
+            for edge in block.edges {
+                let squared = squaredDistance(to: edge, x, y, scale)
+                if squared < closest { (best, closest) = (edge, squared) }
+            }
         }
-        var found = (x: ring.xs[0], y: ring.ys[0])
-        var closest = Double.infinity
-        search(blocks[best], x, y, scale, &found, &closest)
-        for (index, block) in blocks.enumerated()
-        where index != best && Self.squaredDistance(to: block, x, y, scale) < closest {
-            search(block, x, y, scale, &found, &closest)
+        blocks.withUnsafeBufferPointer { blocks in
+            search(blocks[hint / Self.blockSize])
+            for block in blocks where closest > enough { search(block) }
         }
-        return (found.x, found.y, closest)
+        return best >= 0 ? (best, closest) : nil
     }
 
     @inline(__always)
@@ -292,27 +190,32 @@ package struct PolygonOutline: Sendable {
         return east * east + north * north
     }
 
-    private func search(
-        _ block: Block, _ x: Double, _ y: Double, _ scale: LocalScale,
-        _ found: inout (x: Double, y: Double), _ closest: inout Double
-    ) {
-        for edge in block.edges {
-            let (dx, dy) = (
-                (ring.xs[edge + 1] - ring.xs[edge]) * scale.east,
-                (ring.ys[edge + 1] - ring.ys[edge]) * scale.north
-            )
-            let (px, py) = ((x - ring.xs[edge]) * scale.east, (y - ring.ys[edge]) * scale.north)
-            let squared = dx * dx + dy * dy
-            let part = squared > 0 ? min(max((px * dx + py * dy) / squared, 0), 1) : 0
-            let (east, north) = (px - part * dx, py - part * dy)
-            let distance = east * east + north * north
-            guard distance < closest else { continue }
-            closest = distance
-            found = (
-                ring.xs[edge] + part * (ring.xs[edge + 1] - ring.xs[edge]),
-                ring.ys[edge] + part * (ring.ys[edge + 1] - ring.ys[edge])
-            )
-        }
+    @inline(__always)
+    private func squaredDistance(to edge: Int, _ x: Double, _ y: Double, _ scale: LocalScale) -> Double {
+        let part = part(of: edge, nearestTo: x, y, scale)
+        let east = (x - ring.xs[edge] - part * (ring.xs[edge + 1] - ring.xs[edge])) * scale.east
+        let north = (y - ring.ys[edge] - part * (ring.ys[edge + 1] - ring.ys[edge])) * scale.north
+        return east * east + north * north
+    }
+
+    /// The fraction of the edge, 0…1, at which it is nearest.
+    @inline(__always)
+    private func part(of edge: Int, nearestTo x: Double, _ y: Double, _ scale: LocalScale) -> Double {
+        let dx = (ring.xs[edge + 1] - ring.xs[edge]) * scale.east
+        let dy = (ring.ys[edge + 1] - ring.ys[edge]) * scale.north
+        let along = (x - ring.xs[edge]) * scale.east * dx + (y - ring.ys[edge]) * scale.north * dy
+        let squared = dx * dx + dy * dy
+        return squared > 0 ? min(max(along / squared, 0), 1) : 0
+    }
+
+    private func point(
+        of edge: Int, nearestTo x: Double, _ y: Double, _ scale: LocalScale
+    ) -> (x: Double, y: Double) {
+        let part = part(of: edge, nearestTo: x, y, scale)
+        return (
+            ring.xs[edge] + part * (ring.xs[edge + 1] - ring.xs[edge]),
+            ring.ys[edge] + part * (ring.ys[edge + 1] - ring.ys[edge])
+        )
     }
 }
 
@@ -343,13 +246,12 @@ extension PolygonOutline {
             dy: (endY - startY) * scale.north)
         var crossings: [Double] = [0, 1]
         var shallows: [ClosedRange<Double>] = []
-        for edge in ring.edges {
-            let wall = Line(
-                x: ring.xs[edge] * scale.east, y: ring.ys[edge] * scale.north,
-                dx: (ring.xs[edge + 1] - ring.xs[edge]) * scale.east,
-                dy: (ring.ys[edge + 1] - ring.ys[edge]) * scale.north)
-            if let part = line.crossing(of: wall) { crossings.append(part) }
-            if let range = line.stretch(within: depth, of: wall) { shallows.append(range) }
+        for block in blocks where line.mayComeWithin(depth, of: block, scale) {
+            for edge in block.edges {
+                let wall = wall(edge, scale)
+                if let part = line.crossing(of: wall) { crossings.append(part) }
+                if let range = line.stretch(within: depth, of: wall) { shallows.append(range) }
+            }
         }
         crossings.sort()
         let inside = zip(crossings, crossings.dropFirst()).filter { isInside(($0 + $1) / 2) && $0 < $1 }
@@ -362,6 +264,13 @@ extension PolygonOutline {
         }
         return Passage(enters: first.0, leaves: last.1, isDeep: isDeep)
     }
+
+    private func wall(_ edge: Int, _ scale: LocalScale) -> Line {
+        Line(
+            x: ring.xs[edge] * scale.east, y: ring.ys[edge] * scale.north,
+            dx: (ring.xs[edge + 1] - ring.xs[edge]) * scale.east,
+            dy: (ring.ys[edge + 1] - ring.ys[edge]) * scale.north)
+    }
 }
 
 /// A piece of a straight line on a plane, in metres.
@@ -370,6 +279,15 @@ private struct Line {
     var y: Double
     var dx: Double
     var dy: Double
+
+    /// Whether edges in the block may be crossed, or be that near. A millimetre is more than rounding.
+    func mayComeWithin(_ metres: Double, of block: PolygonOutline.Block, _ scale: LocalScale) -> Bool {
+        let far = metres + 0.001
+        return min(x, x + dx) - far <= block.east * scale.east
+            && max(x, x + dx) + far >= block.west * scale.east
+            && min(y, y + dy) - far <= block.north * scale.north
+            && max(y, y + dy) + far >= block.south * scale.north
+    }
 
     /// The fraction of this line, 0…1, at which it crosses the other.
     func crossing(of other: Line) -> Double? {

@@ -46,6 +46,11 @@ struct CommonOptions: ParsableArguments {
         _ = write(STDERR_FILENO, line, line.count)
     }
 
+    /// Destinations that do not go by new settings yet, if there are any.
+    static func warn(ofLate destinations: [String]?) {
+        if let text = ConfigText.late(destinations) { warn(Text.safe(text)) }
+    }
+
     /// How the upload to a destination does, while another connection waits; nil when that cannot be asked.
     func syncStatus(of name: String?) -> Wire.SyncStatus? {
         guard var client = try? connect() else { return nil }

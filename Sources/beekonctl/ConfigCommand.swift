@@ -64,6 +64,9 @@ struct ConfigCommand: ParsableCommand {
                 Secrets and file names cannot be set here: put them into the configuration file, and give new tokens \
                 to beekonctl auth seed.
 
+                The result is shown once nothing is begun by earlier settings any more, also by the upload. Destinations \
+                that do not come to that within 2 seconds are named.
+
                 EXAMPLES:
                   beekonctl config set tracking.interval_seconds=10 tracking.distance_meters=0
                   sudo beekonctl config set sync.url=https://api.example.com/locations
@@ -88,7 +91,9 @@ struct ConfigCommand: ParsableCommand {
                         throw Failure("\(key) is given twice: write it once", exitCode: 64)
                     }
                 }
-                _ = try client.call(Wire.Configure.self, .init(settings: wanted), timeoutSeconds: 60)
+                let result = try client.call(
+                    Wire.Configure.self, .init(settings: wanted), timeoutSeconds: 60)
+                CommonOptions.warn(ofLate: result.adopting)
                 let chosen = try common.printSettings(&client) { wanted[$0] != nil }
                 for text in ConfigText.differences(chosen, from: wanted) {
                     CommonOptions.warn(Text.safe(text))
@@ -139,7 +144,9 @@ struct ConfigCommand: ParsableCommand {
                     let settings = try client.call(Wire.GetConfig.self, .init()).settings
                     names = settings.filter { $0.origin == "runtime" }.map(\.key)
                 }
-                _ = try client.call(Wire.ResetConfig.self, .init(keys: names), timeoutSeconds: 60)
+                let result = try client.call(
+                    Wire.ResetConfig.self, .init(keys: names), timeoutSeconds: 60)
+                CommonOptions.warn(ofLate: result.adopting)
                 if names.isEmpty { CommonOptions.warn("nothing was set at runtime") }
                 try common.printSettings(&client) { names.contains($0) }
             }
@@ -149,6 +156,7 @@ struct ConfigCommand: ParsableCommand {
             let before = try client.call(Wire.GetConfig.self, .init()).settings
             let result = try client.call(
                 Wire.ResetServerConfig.self, .init(keys: all ? nil : keys), timeoutSeconds: 60)
+            CommonOptions.warn(ofLate: result.adopting)
             if result.removed == 0 { CommonOptions.warn("the server has set none of that") }
             let served = Swift.Set(before.filter { $0.origin == "server" }.map(\.key))
             try common.printSettings(&client) { all ? served.contains($0) : keys.contains($0) }

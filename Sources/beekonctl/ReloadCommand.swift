@@ -24,7 +24,8 @@ struct ReloadCommand: ParsableCommand {
             var client = try common.connect()
             let before = try client.call(Wire.GetConfig.self, .init()).settings
             // Allow for a disk that is slow at the moment.
-            _ = try client.call(Wire.Reload.self, .init(), timeoutSeconds: 60)
+            let result = try client.call(Wire.Reload.self, .init(), timeoutSeconds: 60)
+            CommonOptions.warn(ofLate: result.adopting)
             let after = try client.call(Wire.GetConfig.self, .init()).settings
             let changes = ConfigText.changes(from: before, to: after)
             try common.print(

@@ -53,7 +53,7 @@ struct StatusCommand: ParsableCommand {
             let found = try health()
             code = found.exitCode
             // The words of what cannot be asked are an error's, those of what was found the result.
-            let isUnreachable = found.result == .noDaemon
+            let isUnreachable = found.exitCode == 3
             if isUnreachable { for problem in found.problems { CommonOptions.warn(problem) } }
             if common.json || !isUnreachable { try common.print(found, text: found.lines) }
         }
@@ -66,7 +66,7 @@ struct StatusCommand: ParsableCommand {
             let status = try client.call(Wire.GetStatus.self, .init()).status
             return HealthCheck(status, clock: CommonOptions.clock)
         } catch let failure as ClientFailure {
-            return HealthCheck(unreachable: Text.safe(failure.message))
+            return HealthCheck(failure.kind, message: failure.message)
         }
     }
 

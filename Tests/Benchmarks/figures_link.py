@@ -15,7 +15,7 @@ from link_server import NAME, NGINX, PORT, Certificates, Server
 from measuring import Row
 from support.daemon import NEVER, Beekond
 from support.fake_gpsd import FakeGPSD
-from support.ports import free_port
+from support.ports import new_port
 from world import EVERY_FIX, HERE, HOURS, Backlog, World
 
 MOBILE = Shape(delay=0.025, rate=10e6)
@@ -126,7 +126,7 @@ class Bench:
         shutil.copytree(self.plan["backlog"], state)
         server = self.server()
         self.link.change(POOR, seed=run + 1)
-        daemon = self.daemon(self.plan["bin"], free_port(), state, autostart=False).start()
+        daemon = self.daemon(self.plan["bin"], new_port(), state, autostart=False).start()
         try:
             self.link.count()
             seconds = self.sync(daemon, count)

@@ -10,7 +10,7 @@ import time
 from drive import SKY, driven, hours_ago
 from figures_reader import ticking
 from measuring import Meter, Row
-from support.ports import free_port
+from support.ports import NOBODY
 from world import EVERY_FIX, World
 
 SAME = "a C program with the same libraries"
@@ -180,7 +180,7 @@ def listening(world: World, command, broker: Broker | None = None) -> dict:
 
 def beginning(world: World) -> dict:
     """The peak before the daemon gives back what only its start needed."""
-    daemon = world.daemon(free_port(), tracking={"autostart": False},
+    daemon = world.daemon(NOBODY, tracking={"autostart": False},
                           sync={"url": "http://127.0.0.1:9/"}).launch()
     watch = Watch(Meter(daemon.child.process.pid))
     watch.meter.wait_quiet(SETTLED)
@@ -190,7 +190,7 @@ def beginning(world: World) -> dict:
 
 
 def idle(world: World, **sections) -> dict:
-    daemon = world.daemon(free_port(), tracking={"autostart": False}, **sections).start()
+    daemon = world.daemon(NOBODY, tracking={"autostart": False}, **sections).start()
     daemon.disconnect()
     meter = Meter(daemon.child.process.pid)
     meter.wait_quiet(SETTLED)
@@ -232,7 +232,7 @@ def hour_with_sync(world: World) -> tuple:
 def draining(world: World) -> tuple:
     """The peak while the backlog is uploaded, and the value afterwards."""
     sink = world.sink()
-    daemon = world.daemon(free_port(), world.backlog().copy(), tracking={"autostart": False},
+    daemon = world.daemon(NOBODY, world.backlog().copy(), tracking={"autostart": False},
                           sync={"url": sink.url, "batch_size": 100}).start()
     meter = Meter(daemon.child.process.pid)
     meter.wait_quiet(SETTLED)

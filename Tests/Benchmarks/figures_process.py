@@ -56,10 +56,10 @@ def sizes(world: World) -> list:
     # There may be older ones, and some for other machines.
     packages = sorted(glob.glob(os.path.join(world.build, "deb", "beekond_*.deb")), key=os.path.getmtime, reverse=True)
     if reason or not packages:
-        return rows + [Row(".deb", "MB", [], target=6, note=f"left out: {reason or 'none was built'}")]
+        return rows + [Row(".deb", "MB", [], target=6.5, note=f"left out: {reason or 'none was built'}")]
     packed = subprocess.run(["xz", "-9e", "--stdout", linked], stdout=subprocess.PIPE, check=True).stdout
     return rows + [Row(".deb", "MB", [megabytes(packages[0])], "everything linked, through xz", [len(packed) / 1e6],
-                       target=6)]
+                       target=6.5)]
 
 
 def package_fault(world: World) -> str:

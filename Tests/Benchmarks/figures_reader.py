@@ -10,7 +10,7 @@ import time
 
 from drive import SKY, driven, hours_ago, parked, tpv
 from measuring import Meter, Row, interleaved
-from support.ports import free_port
+from support.ports import NOBODY
 from world import EVERY_FIX, World
 
 
@@ -152,12 +152,16 @@ def geofences(world: World) -> list:
         end(fake, daemon)
         return spent
 
-    # The edges of all of them run beside the road, within ten metres of each other.
-    rings = {"1,000 polygons of 100 corners, 10 km across, along all of their edges": (
-        few, [{"polygon": ring(RING, 5000 + index / 100)} for index in range(1000)])}
+    # Their edges run beside the road, within ten metres of each other; and 1,000 outlines of one yard, as jagged as they are.
+    rings = [{"polygon": ring(RING, 5000 + index / 100)} for index in range(1000)]
+    yard = [{"polygon": star(beside(RING, 5 * math.sqrt(index / 1000), index * 2.4), 100)} for index in range(1000)]
+    along = [("1,000 polygons of 100 corners, 10 km across, along all of their edges", circling(few, 5000, 14), rings),
+             ("1,000 jagged polygons of one yard, circling in it", circling(few, 75, 5), yard),
+             ("the same, across some 500 of their edges each second", circling(few, 90, 5), yard),
+             ("the same, to and fro over all of their edges", crossing(few), yard)]
     rows = []
     for name, way, (number, fences) in [(name, reports, shape) for name, shape in shapes.items()] + [
-            (name, circling(few), shape) for name, shape in rings.items()]:
+            (name, way, (few, fences)) for name, way, fences in along]:
         mine, theirs = interleaved(
             world.runs, lambda way=way, number=number, fences=fences: cost(way, number, fences),
             lambda way=way, number=number: cost(way, number, []))
@@ -186,13 +190,27 @@ def ring(center: tuple, radius: float) -> list:
              round(center[1] + radius * math.sin(index / 50 * math.pi) / 111_200, 8)] for index in range(100)]
 
 
-def circling(count: int) -> list:
-    """Reports of a vehicle that drives along the edges of such polygons."""
+def beside(center: tuple, metres: float, angle: float) -> tuple:
+    """A place so far from another."""
+    return center[0] + metres * math.cos(angle) / 67_800, center[1] + metres * math.sin(angle) / 111_200
+
+
+def circling(count: int, radius: float, speed: float) -> list:
+    """Reports of a vehicle that drives around RING, so far from it."""
+    return driving((radius, speed * second / radius, speed) for second in range(count))
+
+
+def crossing(count: int) -> list:
+    """Of one that drives over the edges of a yard and back, 70 to 130 m from RING, ever a bit further around it."""
+    return driving((130 - abs(14 * second % 120 - 60), second / 50, 14) for second in range(count))
+
+
+def driving(places) -> list:
+    """Reports of these distances from RING, angles and speeds, one a second."""
     start, reports = hours_ago(HOURS_OF_FENCES), []
-    for second in range(count):
-        angle = 14 * second / 5000
-        reports.append(tpv(start + second * 1000, RING[1] + 5000 * math.sin(angle) / 111_200,
-                           RING[0] + 5000 * math.cos(angle) / 67_800, 14, (360 - math.degrees(angle)) % 360, 35, 0.3))
+    for second, (radius, angle, speed) in enumerate(places):
+        longitude, latitude = beside(RING, radius, angle)
+        reports.append(tpv(start + second * 1000, latitude, longitude, speed, (360 - math.degrees(angle)) % 360, 35, 0.3))
     return reports
 
 
@@ -217,7 +235,7 @@ def steady(world: World) -> list:
 
 def resting(world: World, seconds: int, sections: dict) -> float:
     """Wake-ups per second of an idle daemon."""
-    daemon = world.daemon(free_port(), tracking={"autostart": False}, **sections).start()
+    daemon = world.daemon(NOBODY, tracking={"autostart": False}, **sections).start()
     daemon.disconnect()
     meter = Meter(daemon.child.process.pid)
     meter.wait_quiet(3)

@@ -11,7 +11,7 @@ import time
 import zlib
 
 from measuring import Meter, Row, interleaved
-from support.ports import free_port
+from support.ports import NOBODY
 from world import World, wait_for
 
 
@@ -44,7 +44,7 @@ def drained(world: World, batch: int, bodies: str | None = None) -> dict:
     """Seconds from the command until the backlog is uploaded."""
     sink = world.sink(bodies)
     daemon = world.daemon(
-        free_port(), world.backlog().copy(), tracking={"autostart": False}, store={"durability": "full"},
+        NOBODY, world.backlog().copy(), tracking={"autostart": False}, store={"durability": "full"},
         sync={"url": sink.url, "batch_size": batch}).start()
     meter, sink_meter = Meter(daemon.child.process.pid), Meter(sink.pid)
     meter.wait_quiet()
@@ -93,7 +93,7 @@ def history(world: World) -> list:
     if shutil.which("sqlite3") is None:
         return []
     backlog = world.backlog()
-    daemon = world.daemon(free_port(), backlog.copy(), tracking={"autostart": False}).start()
+    daemon = world.daemon(NOBODY, backlog.copy(), tracking={"autostart": False}).start()
     copy = os.path.join(world.path(), "copy.db")
     source = sqlite3.connect(backlog.database)
     target = sqlite3.connect(copy)

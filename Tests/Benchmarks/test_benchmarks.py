@@ -18,6 +18,7 @@ import figures_upload
 import report
 from link import Shape, Wire
 from measuring import Meter, Row, interleaved, number, percentile
+from support.nightly import nightly
 from support.waiting import wait_for
 from verdict import away, slope, verdict
 
@@ -101,6 +102,7 @@ class ReportTests(unittest.TestCase):
                 self.assertEqual(file.read(), f"before\n{report.BEGIN}\nnew\n{report.END}\nafter\n")
 
 
+@nightly
 class MeterTests(unittest.TestCase):
     def test_a_process_is_measured(self):
         child = subprocess.Popen([sys.executable, "-c", SLEEPER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,

@@ -13,7 +13,7 @@ import time
 
 from support.daemon import NEVER, Beekond
 from support.fake_gpsd import FakeGPSD
-from support.ports import free_port
+from support.ports import NOBODY
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.normpath(os.path.join(HERE, "..", ".."))
@@ -158,7 +158,7 @@ class World:
 
     def schema(self) -> list:
         if not hasattr(self, "_schema"):
-            daemon = self.daemon(free_port(), tracking={"autostart": False}).start()
+            daemon = self.daemon(NOBODY, tracking={"autostart": False}).start()
             daemon.terminate()
             self._schema = [row[0] for row in daemon.query(
                 "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND type = 'table'")]

@@ -59,9 +59,10 @@ struct ReplyTests {
         #expect(reply.continues)
         #expect(try reply.result(of: Wire.Stop.self).state == .stopped)
 
-        let empty = try Reply.encode(Wire.Reload.self, .init())
+        let empty = try Reply.encode(Wire.AddGeofences.self, .init())
         #expect(String(decoding: empty, as: UTF8.self) == "{\"parameters\":{}}\0")
-        #expect(try Reply(decoding: Array("{}".utf8)).result(of: Wire.Reload.self) == Wire.Empty())
+        #expect(try Reply(decoding: Array("{}".utf8)).result(of: Wire.AddGeofences.self) == Wire.Empty())
+        #expect(try Reply(decoding: Array("{}".utf8)).result(of: Wire.Reload.self).adopting == nil)
     }
 
     @Test("an older client ignores what a newer daemon adds")

@@ -48,7 +48,7 @@ enum Samples {
         state: "dead", reason: "key", expiresAt: time, lastRefresh: time, failures: 3)
     static let destination = Wire.Destination(
         name: "main", format: "beekon", deliver: "all", orphaned: false, dropped: 0, pruned: 1, sync: sync,
-        auth: auth)
+        auth: auth, adoptedRevision: 2)
     static let vehicle = Wire.VehicleStatus(
         source: "gpio", ignition: "unknown", externalPower: true, error: "no such line")
     static let status = Wire.Status(
@@ -59,7 +59,7 @@ enum Samples {
         gate: gate,
         store: store, sync: sync, auth: auth,
         destinations: [destination], geofences: 2, vehicle: vehicle, degraded: ["sync", "clock"],
-        damagedFiles: ["beekon.db.corrupt-1"])
+        damagedFiles: ["beekon.db.corrupt-1"], revision: 3, adoptedRevision: 3)
     static let place = Wire.Place(latitude: 52.5, longitude: 13.25)
     static let trip = Wire.Trip(
         startedAt: time, endedAt: time, start: place, end: place, distanceMeters: 12.5, durationSeconds: 60,

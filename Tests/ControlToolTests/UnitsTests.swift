@@ -101,6 +101,12 @@ struct HealthCheckTests {
         #expect(check { ($0.store.degraded, $0.degraded) = (true, ["storage"]) } == (.failing, 2))
         #expect(check { ($0.sync.state, $0.sync.failure) = (.failed, "permanent") } == (.failing, 2))
         #expect(check { $0.auth = .init(state: "dead", failures: 1) } == (.failing, 2))
-        #expect(HealthCheck(unreachable: "gone").exitCode == 3)
+        for (kind, result) in [
+            (ClientFailure.Kind.unreachable, HealthCheck.Result.noDaemon), (.timedOut, .noDaemon),
+            (.permissionDenied, .unknown), (.badReply, .unknown), (.badPath, .unknown), (.system, .unknown),
+        ] {
+            let found = HealthCheck(kind, message: "gone")
+            #expect(found.result == result && found.exitCode == 3 && found.problems == ["gone"])
+        }
     }
 }

@@ -43,8 +43,10 @@ import Testing
         var table = ""
         var text = ""
         for key in Key.all {
-            let parent = key.name.split(separator: ".").dropLast().joined(separator: ".")
-            if table != parent && !key.isOpen || text.isEmpty {
+            // A table that is a setting as a whole stands by itself, or with the table that it is part of.
+            let outer = key.name.split(separator: ".").dropLast().joined(separator: ".")
+            let parent = outer.isEmpty && key.isOpen ? key.name : outer
+            if table != parent && !(key.isOpen && !outer.isEmpty) || text.isEmpty {
                 if !text.isEmpty { text += ".El\n" }
                 text += parent.isEmpty ? "" : ".Ss [\(parent)]\n"
                 text += ".Bl -tag -width Ds\n"

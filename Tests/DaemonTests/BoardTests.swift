@@ -14,14 +14,17 @@ struct BoardTests {
         let board = Board()
         let port = try UploaderPort(.main)
         #expect(port.snapshot == UploaderSnapshot())
-        #expect(board.readerSnapshot == ReaderSnapshot())
+        #expect(board.readerSnapshot.fixes.admitted == 0 && board.fences == nil && board.newest == nil)
         var reader = ReaderSnapshot()
         reader.fixes.admitted = 7
+        reader.fences = []
+        reader.extras = ["driver": "7"]
         board.publish(reader)
         var uploader = UploaderSnapshot()
         uploader.failure = .auth
         port.publish(uploader)
-        #expect(board.readerSnapshot == reader)
+        #expect(board.readerSnapshot.fixes.admitted == 7)
+        #expect(board.fences == [] && board.extras == ["driver": "7"])
         #expect(port.snapshot == uploader)
         let isStopping = board.isStopping.load(ordering: .relaxed)
         #expect(!isStopping)

@@ -11,13 +11,15 @@ import Upload
 @Suite("the runner of a server's commands")
 struct CommandRunnerTests {
     private let workshop: Workshop
+    private let outbox: Outbox
     private let runner: CommandRunner
     private var hub: Hub { workshop.hub }
     private let now = instant(1000)
 
     init() throws {
         workshop = try Workshop()
-        runner = CommandRunner(port: workshop.hub.uploaders.main, hub: workshop.hub)
+        outbox = Outbox(hub: workshop.hub)
+        runner = CommandRunner(port: workshop.hub.uploaders.main, hub: workshop.hub, outbox: outbox)
         runner.configure(isEnabled: true)
     }
 
@@ -38,9 +40,15 @@ struct CommandRunnerTests {
         runner.proceed(now: now)
     }
 
+    /// What the main thread has been sent since the last look.
+    private func told() -> [MainMessage] {
+        outbox.send()
+        return hub.main.takeAll()
+    }
+
     /// What the main thread has been asked to have carried out.
     private func asked() -> [CommandRecord] {
-        hub.main.takeAll().compactMap { if case .runCommand(let record) = $0 { record } else { nil } }
+        told().compactMap { if case .runCommand(let record) = $0 { record } else { nil } }
     }
 
     private var left: CommandCounts { hub.store.counts().commands[.main] ?? CommandCounts() }
@@ -54,7 +62,7 @@ struct CommandRunnerTests {
         #expect(asked().isEmpty, "it is asked for once")
         runner.ended(first, .outcome(CommandOutcome()), now: now)
         #expect(left == CommandCounts(waiting: 1, results: 2))
-        let messages = hub.main.takeAll()
+        let messages = told()
         #expect(messages.count == 2)
         guard case .commandDone(let done)? = messages.first, case .runCommand(let second)? = messages.last
         else {
@@ -72,7 +80,7 @@ struct CommandRunnerTests {
         try hear(command("a"))
         let first = try #require(asked().first)
         runner.ended(first, .outcome(CommandOutcome()), now: now)
-        _ = hub.main.takeAll()
+        _ = told()
         runner.ended(first, .outcome(CommandOutcome(error: "again")), now: now)
         #expect(try hub.store.queuedResults(for: .main, limit: 9).map(\.outcome.error) == [nil])
     }
@@ -174,7 +182,7 @@ struct CommandRunnerTests {
         runner.ended(second, .outcome(CommandOutcome()), now: now)
         #expect(left == CommandCounts(waiting: 1, results: 1) && runner.isIdle)
         #expect(runner.takeResults(), "the result of the other is worth an attempt")
-        #expect(hub.main.takeAll().count == 1, "it is not asked for again")
+        #expect(told().count == 1, "it is not asked for again")
         runner.errandEnded("log", CommandOutcome(error: "failed"), now: now)
         #expect(left == CommandCounts(results: 2) && runner.takeResults())
         #expect(try hub.store.queuedResults(for: .main, limit: 9).map(\.outcome.error) == ["failed", nil])
@@ -197,7 +205,7 @@ struct CommandRunnerTests {
         try hear(command("log"))
         let first = try #require(asked().first)
         runner.ended(first, .errand, now: now)
-        let next = CommandRunner(port: hub.uploaders.main, hub: hub)
+        let next = CommandRunner(port: hub.uploaders.main, hub: hub, outbox: outbox)
         next.configure(isEnabled: true)
         next.proceed(now: now)
         #expect(asked() == [first])

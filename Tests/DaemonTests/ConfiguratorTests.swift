@@ -1,3 +1,4 @@
+import Base
 import ControlProtocol
 import DaemonConfiguration
 import Glibc
@@ -42,7 +43,13 @@ final class Bench {
     func read() throws {
         let work = try #require(given())
         if case .runtime(let file, let bytes) = work.kept { try file.replace(with: bytes) }
-        configurator.finish(.success(()), hub)
+        finish()
+    }
+
+    /// It has, and the uploaders go by it.
+    func finish() {
+        configurator.finish(.success(()), hub, now: instant(0))
+        configurator.settle(late: [], hub, now: instant(0))
     }
 
     /// Who has been answered, and the key at fault.
@@ -81,10 +88,44 @@ struct ConfiguratorTests {
         let bench = try Bench()
         _ = bench.set([key: .integer(9)])
         #expect(bench.given() != nil)
-        bench.configurator.finish(.failure(.init(reason: "disk")), bench.hub)
+        bench.configurator.finish(.failure(.init(reason: "disk")), bench.hub, now: instant(0))
         #expect(bench.interval == 7)
         #expect(bench.answers().map(\.key) == ["storage"])
         #expect(bench.hub.uploaders.main.settings.isEmpty)
+    }
+
+    @Test("it is answered when all uploaders go by it, or after 2 s, and the next waits for that")
+    func adoption() throws {
+        let bench = try Bench()
+        let tokens = [bench.set([key: .integer(9)]), bench.set([key: .integer(10)])]
+        _ = try #require(bench.given())
+        bench.configurator.finish(.success(()), bench.hub, now: instant(0))
+        bench.configurator.settle(late: [.main], bench.hub, now: instant(1.9))
+        #expect(bench.interval == 9 && bench.configurator.revision == 1, "it is in force")
+        #expect(bench.answers().isEmpty && bench.given() == nil)
+        #expect(bench.configurator.deadline == instant(2))
+        bench.configurator.settle(late: [.main], bench.hub, now: instant(2))
+        let first = bench.hub.main.takeAll().first
+        guard case .completed(let token, .success(.adopted(removed: 0, late: [.main])))? = first else {
+            Issue.record("who is late is not named")
+            return
+        }
+        #expect(token == tokens[0] && bench.configurator.deadline == nil)
+        try bench.read()
+        #expect(bench.interval == 10 && bench.answers().map(\.token) == [tokens[1]])
+    }
+
+    @Test("what a server has asked for is answered without waiting for uploaders")
+    func adoptionByServer() throws {
+        let bench = try Bench(
+            "[sync]\nurl = \"https://a.example/\"\n[sync.commands]\nenabled = true\nallow = [\"set_config\"]\n"
+                + "settings = [\"\(key)\"]\n")
+        let token = bench.ask(.serve([key: .value(.integer(9))]))
+        _ = try #require(bench.given())
+        bench.configurator.finish(.success(()), bench.hub, now: instant(0))
+        #expect(bench.answers().map(\.token) == [token])
+        bench.configurator.settle(late: [], bench.hub, now: instant(1))
+        #expect(bench.answers().isEmpty && bench.configurator.deadline == nil)
     }
 
     @Test("they come one after the other, each upon the one before")
@@ -128,12 +169,12 @@ struct ConfiguratorTests {
         let bench = try Bench()
         _ = bench.set([:])
         #expect(try !writes(bench))
-        bench.configurator.finish(.success(()), bench.hub)
+        bench.finish()
         _ = bench.set([key: .integer(9)])
         try bench.read()
         _ = bench.set([key: .number(9)])
         #expect(try !writes(bench))
-        bench.configurator.finish(.success(()), bench.hub)
+        bench.finish()
         #expect(bench.answers().count == 3)
     }
 

@@ -1,3 +1,4 @@
+import Base
 import DaemonConfiguration
 import FoundationEssentials
 import Storage
@@ -195,6 +196,64 @@ struct DecisiveKeysTests {
                 #expect(!isAnew && !isAllAnew, "\(row.key) = \(other) in \(table)")
                 #expect(!isOther, "\(row.key) decides bytes, in \(table): see the words of `words`")
             }
+        }
+    }
+
+    // MARK: The vehicle
+
+    private func vehicle(_ text: String) throws -> Settings.Vehicle {
+        let folder = try TemporaryDirectory()
+        try folder.write("beekond.toml", Array("[vehicle]\n\(text)\n".utf8))
+        return try Loader.load(file: folder.file("beekond.toml"), isDefaultPath: false).settings.vehicle
+    }
+
+    @Test(
+        "what the vehicle says of itself decides bytes where a format has a field for its odometer",
+        arguments: every)
+    func odometer(table: String) throws {
+        let sync = try sync(table)
+        let (silent, telling) = try (vehicle(""), vehicle("ignition = \"manual\""))
+        #expect(!silent.tellsOdometer && telling.tellsOdometer)
+        let workshop = try Workshop()
+        var new = try workshop.location(1, speed: 10)
+        new.location.mileage = 7000
+        _ = try workshop.hub.store.insert(new)
+        let draft = try #require(try workshop.hub.store.draftBatch(limit: 1))
+        var maker = RequestMaker(installID: "i", sync)
+        let bytes = [silent, telling].map { vehicle in
+            maker.request(
+                for: draft, batch: new.location.id, sentAt: start, tellsOdometer: vehicle.tellsOdometer)?
+                .stored
+        }
+        #expect(bytes[0] != nil && (bytes[0] != bytes[1]) == sync.format.carriesOdometer)
+        #expect(
+            (sync.fingerprint(tellsOdometer: false) != sync.fingerprint(tellsOdometer: true))
+                == sync.format.carriesOdometer)
+    }
+
+    @Test(
+        "an upgrade to a version that knows of it makes nothing anew, a change does",
+        arguments: [owntracks, osmand])
+    func odometerAfterUpgrade(table: String) throws {
+        let sync = try sync(table)
+        for tells in [false, true] {
+            let workshop = try Workshop()
+            let store = workshop.hub.store
+            _ = try store.adopt(endpoint: sync.fingerprint)
+            let new = try workshop.location(1)
+            _ = try store.insert(new)
+            let draft = try #require(try store.draftBatch(limit: 1))
+            let refused = try #require(
+                try store.freeze(draft, id: new.location.id, StoredRequest(body: [1])))
+            try store.markPermanent(refused)
+            func adopt(_ tells: Bool) throws -> UUIDv7? {
+                _ = try store.adopt(
+                    endpoint: sync.fingerprint(tellsOdometer: tells), formerly: sync.fingerprint)
+                return try store.nextFrozen()?.id
+            }
+            #expect(try adopt(tells) == refused.id, "the version before wrote the same for both")
+            #expect(try adopt(tells) == refused.id)
+            #expect(try adopt(!tells) == nil)
         }
     }
 

@@ -10,7 +10,7 @@ struct LifecycleTests {
     @Test("the end begins once, and is there when all have ended")
     func end() {
         var lifecycle = Lifecycle(running: ["reader", "uploader"])
-        #expect(!lifecycle.isOver(now: now) && lifecycle.stopBy == nil && !lifecycle.hasResumed)
+        #expect(!lifecycle.isOver(now: now) && lifecycle.stopBy == nil && !lifecycle.isReady)
         let isFirst = [lifecycle.stop(now: now), lifecycle.stop(now: now.advanced(bySeconds: 1))]
         #expect(isFirst == [true, false])
         #expect(lifecycle.stopBy == now.advanced(bySeconds: 1.5))
@@ -20,6 +20,20 @@ struct LifecycleTests {
             #expect(wasAsked)
         }
         #expect(lifecycle.isOver(now: now))
+    }
+
+    @Test("it is ready once all that it starts with have shown how they begin, and stays so")
+    func ready() {
+        var lifecycle = Lifecycle(running: ["reader", "uploader"])
+        lifecycle.started("uploader second", isAtStart: true)
+        for name in ["uploader second", "uploader", "uploader"] {
+            lifecycle.published(name)
+            #expect(!lifecycle.isReady)
+        }
+        lifecycle.published("reader")
+        #expect(lifecycle.isReady)
+        lifecycle.started("uploader third", isAtStart: false)
+        #expect(lifecycle.isReady)
     }
 
     @Test("nobody waits for one that hangs")

@@ -45,7 +45,8 @@ struct ReaderDeletionTests {
 
     /// The answers to deletions that have come: how many went, or nil. Other commands have tokens from 100.
     private func answers() -> [Int?] {
-        workshop.hub.main.takeAll().compactMap { message in
+        reader.endTurn()
+        return workshop.hub.main.takeAll().compactMap { message in
             guard case .completed(let token, let result) = message, token < 100 else { return nil }
             guard case .success(.removal(let removed, _)) = result else { return .some(nil) }
             return removed
@@ -95,6 +96,7 @@ struct ReaderDeletionTests {
         try workshop.mendStorage()
         reader.perform(.rejected(.requeue, of: .main, 102), now: instant(20))
         reader.perform(.owe(.resend(Resend(from: start, to: nil)), 103), now: instant(20))
+        reader.endTurn()
         let refused = workshop.hub.main.takeAll().filter { message in
             if case .completed(102...103, .failure) = message { true } else { false }
         }

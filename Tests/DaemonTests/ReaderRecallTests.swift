@@ -47,6 +47,11 @@ struct ReaderRecallTests {
         return Fix(time: start.advanced(bySeconds: second), mode: 3, coordinate: coordinate)
     }
 
+    private func follow(_ second: Int, by reader: Reader) throws {
+        let now = instant(Double(second))
+        reader.follow(.fix(try fix(Double(second))), readAt: now, now: now)
+    }
+
     @Test("once storage works again, the gate knows the last admitted fix, and the clock how late it is")
     func recovery() throws {
         let reader = try reader()
@@ -55,7 +60,7 @@ struct ReaderRecallTests {
         #expect(reader.recorder.latest == nil)
         #expect(reader.recorder.error != nil)
         try workshop.mendStorage()
-        for second in 1...20 { reader.follow(.fix(try fix(Double(second))), now: instant(Double(second))) }
+        for second in 1...20 { try follow(second, by: reader) }
         #expect(reader.recorder.latest?.fix.time == start, "nothing else was admitted within the interval")
         #expect(reader.recorder.stored == 0)
         #expect(reader.pipeline.dropped.tooSoon > 0)
@@ -63,7 +68,7 @@ struct ReaderRecallTests {
         #expect(workshop.hub.ages.withLock { $0?.memory.lines.isEmpty } == false)
         reader.flush(now: instant(20))
         #expect(reader.recorder.error == nil)
-        for second in 21...31 { reader.follow(.fix(try fix(Double(second))), now: instant(Double(second))) }
+        for second in 21...31 { try follow(second, by: reader) }
         #expect(reader.recorder.stored == 1)
         #expect(reader.pipeline.admission.odometer > 15_000)
     }
@@ -73,7 +78,7 @@ struct ReaderRecallTests {
         let reader = try reader()
         try workshop.breakStorage()
         recall(.latest, .tail, .ages, by: reader)
-        for second in 40...45 { reader.follow(.fix(try fix(Double(second))), now: instant(Double(second))) }
+        for second in 40...45 { try follow(second, by: reader) }
         #expect(reader.recorder.waiting == 1)
         #expect(reader.recorder.stored == 0, "counted is what is stored")
         try workshop.mendStorage()

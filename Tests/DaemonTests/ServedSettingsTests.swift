@@ -47,7 +47,7 @@ struct ServedSettingsTests {
             guard case .completed(_, let result) = message else { return nil }
             switch result {
             case .success(.configured(let names)): return "overridden " + names.joined(separator: " ")
-            case .success(.count(let count)): return "\(count)"
+            case .success(.adopted(let removed, _)): return removed == 0 ? "done" : "\(removed)"
             case .success: return "done"
             case .failure(let failure): return "\(failure.kind)".components()
             }
@@ -126,15 +126,15 @@ struct ServedSettingsTests {
         _ = serve(bench, [interval: .integer(9)])
         var given = try #require(bench.given())
         #expect(given.serverRequest == .harmless)
-        bench.configurator.finish(.failure(Failure(kind: .stoppedByPerson)), bench.hub)
+        bench.configurator.finish(.failure(Failure(kind: .stoppedByPerson)), bench.hub, now: instant(0))
         #expect(bench.interval == 7 && answers(bench) == ["stoppedByPerson"])
         _ = serve(bench, ["tracking.schedule": .list(["mon 07:00-08:00"])])
         given = try #require(bench.given())
         #expect(given.serverRequest == .setSchedule)
-        bench.configurator.finish(.success(()), bench.hub)
+        bench.finish()
         _ = bench.ask(.resetServed(["tracking.schedule"], byServer: true))
         #expect(try #require(bench.given()).serverRequest == .setSchedule)
-        bench.configurator.finish(.success(()), bench.hub)
+        bench.finish()
         // Somebody here may always.
         _ = bench.ask(.resetServed(nil, byServer: false))
         #expect(try #require(bench.given()).serverRequest == nil)

@@ -15,7 +15,7 @@ struct StepwiseWorkTests {
     init() throws {
         workshop = try Workshop()
         recorder = Recorder(store: workshop.hub.store)
-        work = StepwiseWork(hub: workshop.hub, recorder: recorder)
+        work = StepwiseWork(hub: workshop.hub, recorder: recorder, outbox: Outbox(hub: workshop.hub))
     }
 
     private var store: Store { workshop.hub.store }
@@ -67,7 +67,7 @@ struct StepwiseWorkTests {
     func interrupted() throws {
         try store(0..<3)
         _ = try work.delete(before: nil, for: 1)
-        let again = StepwiseWork(hub: workshop.hub, recorder: recorder)
+        let again = StepwiseWork(hub: workshop.hub, recorder: recorder, outbox: Outbox(hub: workshop.hub))
         try again.resumeDeletion()
         #expect(again.isDeleting && again.isDoomed(start.advanced(bySeconds: 1e9)))
         for second in 0..<1000 where again.isDeleting {

@@ -23,7 +23,11 @@ final class ReportRig {
         let log = log
         port = try UploaderPort(name)
         report = UploadReport(
-            port: port, board: board, post: { _ in log.hints.withLock { $0 += 1 } },
+            port: port, board: board,
+            post: { message in
+                if case .settingsAdopted = message { return }
+                log.hints.withLock { $0 += 1 }
+            },
             warn: { _, line, _ in log.lines.withLock { $0.append(line) } })
     }
 

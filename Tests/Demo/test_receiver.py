@@ -7,10 +7,13 @@ import random
 import sys
 import tempfile
 import unittest
+from pathlib import Path
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "etc", "demo"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "etc" / "demo"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "System"))
 
 from receiver import Receiver
+from support.ports import new_port
 
 FIX_TIME = 1781526850000
 HEADERS = {"Content-Type": "application/json", "Content-Encoding": "gzip", "User-Agent": "beekond/0.1.0"}
@@ -48,7 +51,7 @@ def pack(root):
 
 class ReceiverTests(unittest.TestCase):
     def serve(self, **options):
-        receiver = Receiver(**options).start()
+        receiver = Receiver(new_port(), **options).start()
         self.addCleanup(receiver.stop)
         return receiver
 
@@ -154,7 +157,7 @@ class ReceiverTests(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             path = os.path.join(directory, "received.jsonl")
             root = batch([location()])
-            first = Receiver(store=path).start()
+            first = Receiver(new_port(), store=path).start()
             self.post(first, pack(root))
             first.stop()
             with open(path, "a", encoding="utf-8") as file:

@@ -44,19 +44,41 @@ struct ReportTests {
         let folder = try #require(#filePath.firstRange(of: "/Tests/")).lowerBound
         let root = String(#filePath[..<folder])
         var parts: Set<String> = []
-        for name in [
-            "dawarich", "geopulse", "home-assistant-owntracks", "home-assistant-traccar", "mosquitto",
-            "owntracks-recorder", "phonetrack", "traccar", "vehicle",
-        ] {
-            let text = try #require(Host.text("\(root)/etc/examples/\(name).toml"))
+        let names = Host.list("\(root)/etc/examples").filter { $0.hasSuffix(".toml") }
+        #expect(names.count > 10)
+        for name in names {
+            let text = try #require(Host.text("\(root)/etc/examples/\(name)"))
             for piece in text.split(whereSeparator: { $0.isWhitespace || "\"'`,;".contains($0) }) {
                 parts.formUnion(Settings.pathParts(of: String(piece)))
             }
         }
         // These stand for keys and names of the operator's.
         let own: Set<String> = ["0123456789abcdef", "van1", "…"]
-        #expect(parts.subtracting(own).isSubset(of: Scrubber.words), "\(parts.subtracting(Scrubber.words))")
-        #expect(own.isDisjoint(with: Scrubber.words))
+        #expect(parts.subtracting(own).isSubset(of: PathWords.all), "\(parts.subtracting(PathWords.all))")
+        #expect(own.isDisjoint(with: PathWords.all))
+    }
+
+    @Test(
+        "what may be a coordinate is taken out; times, seconds and versions are not",
+        arguments: [
+            ("latitude 52.5163 is wrong", "latitude (number) is wrong"),
+            ("[13.378,52.516]", "[(number),(number)]"),
+            ("lat:-33.85670.", "lat:-(number)"), ("=+151.2153", "=+(number)"), ("52.51", "52.51"),
+            ("at 2026-11-25T22:50:07.123456+0000", "at 2026-11-25T22:50:07.123456+0000"),
+            ("after 12.345 s.", "after 12.345 s."), ("12.345 south", "(number) south"),
+            ("kernel 6.18.443", "kernel 6.18.443"), ("1795649914.123", "1795649914.123"), ("7.", "7."),
+            ("", ""),
+        ])
+    func places(text: String, shown: String) {
+        #expect(Places.hidden(in: text) == shown)
+        #expect(
+            Places.hidden(inJSON: #"{"a \" 1.2345":1.2345,"b":["\#(text)"],"c":2.3456}"#)
+                == #"{"a \" (number)":1.2345,"b":["\#(shown)"],"c":2.3456}"#)
+    }
+
+    @Test("texts of JSON that is cut end where it does", arguments: ["\"", "\"1.2345", "{\"a\\", "1.2345"])
+    func cut(json: String) {
+        #expect(Places.hidden(inJSON: json) == (json == "\"1.2345" ? "\"(number)" : json))
     }
 
     @Test("names of checks never touch what is said of them")

@@ -44,7 +44,7 @@ def setUpModule():
         raise unittest.SkipTest(reason)
 
 
-@unittest.skipIf(debian.BRIEF, "takes minutes: not in the brief form")
+@debian.takes_minutes
 class BoardTest(MachineTest):
     vehicle: virtual.Machine
     # A kernel that is not the suite's.

@@ -211,7 +211,7 @@ class OperationTest(Service):
         self.assertEqual((self.main_pid(), self.property("NRestarts")), (pid, "0"))
 
     @unittest.skipIf(no_strace(), no_strace())
-    @unittest.skipIf(debian.BRIEF, "a thread counts as hung after two minutes: not in the brief form")
+    @debian.takes_minutes
     def test_a_hung_thread_causes_a_restart(self):
         self.drop_in("[Service]\nWatchdogSec=10s\nTimeoutAbortSec=5s\n")
         self.drive()

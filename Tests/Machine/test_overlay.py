@@ -81,7 +81,8 @@ class BlocksTest(MachineTest):
         return told
 
 
-@unittest.skipIf(debian.BRIEF or debian.IS_FOREIGN, "four boots of a machine: not in the brief form")
+@debian.takes_minutes
+@unittest.skipIf(debian.IS_FOREIGN, "four boots of a machine, each instruction emulated")
 class OverlayTest(BlocksTest):
     """The overlay is that of Debian's package overlayroot, which raspi-config switches on in the same words."""
 
@@ -169,7 +170,7 @@ class OverlayTest(BlocksTest):
         print(f"cut {machine.boots}: the database is sound, with all {len(reported)} that were reported stored", flush=True)
 
 
-@unittest.skipIf(debian.BRIEF, "takes minutes: not in the brief form")
+@debian.takes_minutes
 @unittest.skipUnless("whole" in debian.KERNELS, "the adapter is tested on amd64")
 class UsbTest(BlocksTest):
     def test_receivers_are_known_by_names_that_stay(self):

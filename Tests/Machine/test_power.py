@@ -134,7 +134,7 @@ class PowerTest(MachineTest):
         return status["session_id"]
 
 
-@unittest.skipIf(debian.BRIEF, "ten minutes of driving between cuts: not in the brief form")
+@debian.takes_minutes
 class OdometerTest(MachineTest):
     """A vehicle that goes on while its machine boots again, five times as fast as life."""
 
@@ -192,7 +192,7 @@ class OdometerTest(MachineTest):
             return rows, link.execute("SELECT started_at, ended_at, metres FROM trips ORDER BY started_at").fetchall()
 
 
-@unittest.skipIf(debian.BRIEF, "clock and cable: not in the brief form")
+@debian.takes_minutes
 class ClockTest(MachineTest):
     """A box without a clock battery and without network time."""
 
@@ -245,7 +245,7 @@ class ClockTest(MachineTest):
         self.assertEqual(self.backend.faults(), [])
 
 
-@unittest.skipIf(debian.BRIEF, "clock and cable: not in the brief form")
+@debian.takes_minutes
 @unittest.skipUnless("whole" in debian.KERNELS, "the cable is tested on amd64")
 class CableTest(MachineTest):
     def test_tracking_goes_on_when_the_cable_is_plugged_in_again(self):

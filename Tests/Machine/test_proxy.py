@@ -8,7 +8,7 @@ import unittest
 
 from support import tls
 from support.child import Child
-from support.ports import free_port, reachable
+from support.ports import new_port, reachable
 from support.programs import installed
 from support.system_test import SystemTest
 from support.waiting import wait_for
@@ -19,12 +19,12 @@ NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
 @tls.needs_openssl
 @unittest.skipUnless(NGINX, "nginx is not installed (Debian's package nginx-light)")
 class ProxyTest(SystemTest):
-    real_time = "a machine of its own"
+    real_time = True
 
     def setUp(self):
         super().setUp()
         self.receiver = self.backend()
-        self.port = free_port()
+        self.port = new_port()
         authority = tls.Authority(self.path("ca"))
         self.certificate, self.key = authority.certificate("backend")
         self.ca = authority.ca

@@ -245,7 +245,7 @@ class RaspberryTest(Box):
         self.assertGreaterEqual(self.status()["store"]["locations"], rows)
 
 
-@unittest.skipIf(debian.BRIEF, "a Debian with ModemManager: not in the brief form")
+@debian.takes_minutes
 class ModemTest(Box):
     """Without a modem: the unit tries until ModemManager has one, and then has done its work."""
 

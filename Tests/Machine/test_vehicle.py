@@ -36,15 +36,20 @@ def setUpModule():
 class FlushTest(Service):
     """In a container: the order of systemd, and a server that answers or does not."""
 
-    def pending(self, url: str):
-        """So many locations wait, with the drop-in as the manual has it."""
+    def pending(self, url: str, other: str):
+        """So many locations wait for both, with the drop-in as the manual has it."""
         self.machine.run("install", "-D", "-m", "644", f"{EXAMPLES}/last-flush.conf", f"{DROP_INS}/last-flush.conf")
         self.machine.write("/etc/systemd/system/receiver.service.d/quick.conf", QUICK)
         self.machine.run("systemctl", "daemon-reload")
-        self.configure(sync={"url": url, "interval_seconds": NEVER, "batch_size": 50}, tracking=EVERY_FIX)
+        sync = {"interval_seconds": NEVER, "batch_size": 50}
+        self.configure(sync={"url": url, **sync}, tracking=EVERY_FIX, **{"destination.other": {"url": other, **sync}})
         self.machine.run("systemctl", "start", "receiver")
         self.beekonctl("start")
-        self.wait_status(lambda status: status["sync"]["pending"] >= PENDING, f"{PENDING} that wait")
+        self.wait_pending(PENDING)
+
+    def wait_pending(self, count: int):
+        self.wait_status(lambda status: all(found["sync"]["pending"] >= count for found in status["destinations"]),
+                         f"{count} that wait")
 
     def off(self) -> float:
         """Switches the machine off; how many seconds that took."""
@@ -54,22 +59,35 @@ class FlushTest(Service):
         return time.monotonic() - began
 
     def test_what_is_pending_is_sent_before_the_machine_is_off(self):
+        backends = [Backend().start(), Backend().start()]
+        for backend in backends:
+            self.addCleanup(backend.stop)
+        self.pending(*(backend.url for backend in backends))
+        # The session has sent nothing so far.
+        self.assertEqual([len(backend.ids) for backend in backends], [0, 0])
+        seconds = self.off()
+        sent = [len(set(backend.ids)) for backend in backends]
+        print(f"poweroff with {PENDING} and more pending for each of two: {sent} sent, off after {seconds:.1f} s")
+        self.assertGreaterEqual(min(sent), PENDING)
+        self.machine.boot()
+        self.wait_status(lambda status: status["sync"]["pending"] == 0 or len(set(backends[0].ids)) > sent[0], "the rest")
+
+    def test_a_dead_server_beside_one_that_answers_costs_that_nothing(self):
+        hole = socket.create_server(("127.0.0.1", 0), backlog=16)
+        self.addCleanup(hole.close)
         backend = Backend().start()
         self.addCleanup(backend.stop)
-        self.pending(backend.url)
-        # The session has sent nothing so far.
-        self.assertEqual(len(backend.ids), 0)
+        self.pending(f"http://127.0.0.1:{hole.getsockname()[1]}/", backend.url)
         seconds = self.off()
-        sent = len(set(backend.ids))
-        print(f"poweroff with {PENDING} and more pending: {sent} sent, off after {seconds:.1f} s")
-        self.assertGreaterEqual(sent, PENDING)
+        print(f"poweroff with a server that never answers, and one that does: off after {seconds:.1f} s")
+        self.assertGreaterEqual(len(set(backend.ids)), PENDING)
         self.machine.boot()
-        self.wait_status(lambda status: status["sync"]["pending"] == 0 or len(set(backend.ids)) > sent, "the rest")
+        self.wait_status(lambda status: status["sync"]["pending"] >= PENDING, "nothing is lost")
 
     def test_a_dead_server_delays_the_end_by_no_more_than_it_may(self):
         hole = socket.create_server(("127.0.0.1", 0), backlog=16)
         self.addCleanup(hole.close)
-        self.pending(f"http://127.0.0.1:{hole.getsockname()[1]}/")
+        self.pending(*[f"http://127.0.0.1:{hole.getsockname()[1]}/"] * 2)
         seconds = self.off()
         print(f"poweroff with a server that never answers: off after {seconds:.1f} s")
         self.assertLess(seconds, 8 + 2 + 15, "the flush, the end, and what a container takes")
@@ -80,7 +98,7 @@ class FlushTest(Service):
         """The last flush is the service manager's: a server that never answers does not delay the daemon itself."""
         hole = socket.create_server(("127.0.0.1", 0), backlog=16)
         self.addCleanup(hole.close)
-        self.pending(f"http://127.0.0.1:{hole.getsockname()[1]}/")
+        self.pending(*[f"http://127.0.0.1:{hole.getsockname()[1]}/"] * 2)
         pid = str(self.main_pid())
         began = time.monotonic()
         self.machine.run("sh", "-c", f"kill -TERM {pid}; while kill -0 {pid} 2>/dev/null; do sleep 0.02; done")
@@ -121,7 +139,7 @@ FLUSH = {
 }
 
 
-@unittest.skipIf(debian.BRIEF, "virtual machines take minutes")
+@debian.takes_minutes
 @unittest.skipIf(virtual.missing(), virtual.missing() or "")
 class NetworkTest(unittest.TestCase):
     """In a virtual machine, whose network is taken down at the end."""
@@ -176,7 +194,7 @@ class NetworkTest(unittest.TestCase):
         self.flush("NetworkManager")
 
 
-@unittest.skipIf(debian.BRIEF, "virtual machines take minutes")
+@debian.takes_minutes
 @unittest.skipIf(virtual.missing(), virtual.missing() or "")
 @unittest.skipUnless(debian.HAS_MODULES, "the modules are built for the kernel of Debian 12 on amd64")
 class LineTest(unittest.TestCase):

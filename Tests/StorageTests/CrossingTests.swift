@@ -93,4 +93,61 @@ struct CrossingTests {
         #expect(left.ofGeofences == nil && left.locations.count == 1)
         #expect(left.vehicleEvents.count == (hasVehicle ? 1 : 0))
     }
+
+    private func crossing(_ second: Int, _ fence: String, _ kind: Crossing.Kind) -> GeofenceEvent {
+        GeofenceEvent(
+            id: uuid(9_000_000 + second), session: uuid(1),
+            crossing: Crossing(geofence: fence, kind: kind, time: time(Double(second))))
+    }
+
+    /// Sends what a destination is owed, a row at a time, until there is nothing left.
+    private func drain(_ name: DestinationName) throws -> [String] {
+        var told: [String] = []
+        while let batch = try next(of: name) {
+            told.append(String(decoding: batch.request.body, as: UTF8.self))
+            _ = try store.acknowledge(batch)
+        }
+        return told
+    }
+
+    private func next(of name: DestinationName) throws -> FrozenBatch? {
+        if let frozen = try store.nextFrozen(for: name) { return frozen }
+        guard let draft = try store.draftBatch(for: name, limit: 1, asOne: true),
+            let event = draft.events.first
+        else { return nil }
+        let words = "\(event.crossing.kind) \(event.crossing.geofence)"
+        return try store.freeze(draft, id: event.id, StoredRequest(body: Array(words.utf8)))
+    }
+
+    @Test("who is to have none any more still gets exits from fences that it may have been told of entering")
+    func leaves() throws {
+        let other = try #require(DestinationName("other"))
+        func configure(_ carriesCrossings: Bool) {
+            workshop.options.destinations = [
+                .init(.main), .init(other, carriesCrossings: carriesCrossings, carriesVehicleEvents: false),
+            ]
+        }
+        configure(true)
+        _ = try store.insert(
+            new([crossing(1, "home", .enter), crossing(2, "yard", .enter), crossing(3, "home", .exit)]))
+        _ = try store.acknowledge(try #require(try next(of: other)))
+        // It may have arrived.
+        #expect(try next(of: other) != nil)
+        _ = try store.insert(
+            new([
+                crossing(4, "home", .enter), crossing(5, "home", .exit), crossing(6, "yard", .exit),
+                crossing(7, "mall", .enter), crossing(8, "mall", .exit), crossing(9, "dock", .enter),
+            ]))
+        configure(false)
+        _ = try store.insert(new([crossing(10, "dock", .exit), crossing(11, "pier", .exit)]))
+        for _ in 0..<2 { try workshop.reopen() }
+        #expect(store.counts()[other]?.pending == 3)
+        #expect(try drain(other) == ["enter yard", "exit home", "exit yard"])
+        #expect(store.counts()[other]?.pending == 0)
+        #expect(store.counts()[other]?.losses.dropped == 5)
+        configure(true)
+        _ = try store.insert(new([crossing(12, "home", .enter)]))
+        #expect(try drain(other) == ["enter home"])
+        #expect(try store.draftBatch(for: .main, limit: 100)?.events.count == 12)
+    }
 }

@@ -13,20 +13,27 @@ import Tracking
 /// is released, and never again.
 struct StoredSchema: Sendable, CustomTestStringConvertible {
     let version: Int64
+    private let folder: String
 
-    static let folder =
+    /// Those of the released versions.
+    static let released =
         String(#filePath[..<(#filePath.lastIndex(of: "/") ?? #filePath.startIndex)]) + "/Schemas"
 
     static let all: [StoredSchema] = {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: released)) ?? []
         return names.compactMap { name in
             guard name.hasPrefix("schema-"), name.hasSuffix(".db") else { return nil }
-            return Int64(name.dropFirst(7).dropLast(3)).map { StoredSchema(version: $0) }
+            return Int64(name.dropFirst(7).dropLast(3)).map { StoredSchema(version: $0, folder: released) }
         }.sorted { $0.version < $1.version }
     }()
 
+    private init(version: Int64, folder: String) {
+        self.version = version
+        self.folder = folder
+    }
+
     var testDescription: String { "schema \(version)" }
-    private var path: String { Self.folder + "/schema-\(version)" }
+    private var path: String { folder + "/schema-\(version)" }
 
     func bytes() throws -> [UInt8] { [UInt8](try Data(contentsOf: URL(filePath: path + ".db"))) }
     func story() throws -> String {
@@ -34,14 +41,15 @@ struct StoredSchema: Sendable, CustomTestStringConvertible {
     }
 
     /// Writes the database with the code of today, and what this code says of it.
-    static func make() throws {
+    static func make(in folder: String) throws -> StoredSchema {
         let workshop = try Workshop()
         try fill(workshop)
         workshop.store.close()
-        let stored = StoredSchema(version: Schema.version)
+        let stored = StoredSchema(version: Schema.version, folder: folder)
         try Data(try workshop.directory.read("beekon.db")).write(to: URL(filePath: stored.path + ".db"))
         let reader = try Workshop(database: try stored.bytes())
         try Data(try tell(reader).utf8).write(to: URL(filePath: stored.path + ".txt"))
+        return stored
     }
 
     /// Rows in every table and of every kind.

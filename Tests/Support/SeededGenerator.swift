@@ -26,6 +26,13 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
     }
 }
 
+/// The seed of a test that tries a part of what there is: BEEKOND_SEED, or BEEKOND_SAMPLE, which `make test` makes of the
+/// commit. So a run that is repeated tries the same, and over time all of it is tried.
+package func sampleSeed() -> UInt64 {
+    guard let text = getenv("BEEKOND_SAMPLE") else { return testSeed(1) }
+    return testSeed(UInt64(String(cString: text)) ?? 1)
+}
+
 /// The seed of a randomised test: BEEKOND_SEED, or its own.
 package func testSeed(_ usual: UInt64) -> UInt64 {
     guard let text = getenv("BEEKOND_SEED") else { return usual }

@@ -1,5 +1,5 @@
 """A Home Assistant with the webhooks of OwnTracks and of the Traccar Client, a zone, and nothing else, for
-test_home_assistant.py. It runs with the Python of a venv that has Home Assistant, and writes each state of a tracker as a
+nightly_home_assistant.py. It runs with the Python of a venv that has Home Assistant, and writes each state of a tracker as a
 line of JSON.
 
 Usage: home-assistant.py DIRECTORY PORT WEBHOOK-OF-OWNTRACKS WEBHOOK-OF-TRACCAR

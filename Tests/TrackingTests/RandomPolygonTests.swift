@@ -121,11 +121,10 @@ func randomPolygons() throws {
     for number in 0..<120 {
         var rambler = try Rambler(number, using: &random)
         let plain = rambler.plain
-        // One is asked for changes only, as by a fence that knows its state; one for the distance each time.
-        var (asked, measured) = (
-            PolygonOutline(try #require(rambler.fence.polygon)),
-            PolygonOutline(try #require(rambler.fence.polygon))
-        )
+        // Asked as by a fence that knows its state; and all edges, for the distance.
+        let polygon = try #require(rambler.fence.polygon)
+        var asked = PolygonSet([polygon])
+        let measured = PolygonOutline(polygon)
         var way: [Coordinate] = []
         var isInside = false
         for step in 0..<250 {
@@ -134,7 +133,8 @@ func randomPolygons() throws {
             let (last, second) = (way.dropLast().last ?? here, way.dropLast(2).last ?? way[0])
             let places = [second, last, here].map { EarthPoint($0) }
             let reach = places[0].distance(to: places[1]) + places[1].distance(to: places[2])
-            let view = PolygonOutline.Viewpoint(here, places[2], before: (last, second), reach: reach)
+            let view = PolygonOutline.Viewpoint(here, places[2], reach: reach)
+            asked.follow(to: here)
             let expected = plain.distance(from: here)
             let context = "BEEKOND_SEED=\(seed), polygon \(number), step \(step): \(expected) m"
             // Within a millimetre of the edge, rounding decides.
@@ -143,12 +143,20 @@ func randomPolygons() throws {
                 (found < 0) == (expected < 0)
                     && abs(found - expected) < max(0.002, 0.02 * abs(expected))
             }
-            try #require(isSame(measured.measure(from: view)), "\(context)")
+            try #require(isSame(measured.distance(from: here)), "\(context)")
             let margin = Double.random(in: 1...60, using: &random)
             let isParked = Int.random(in: 0..<10, using: &random) == 0
-            let state = PolygonOutline.State(isInside: isInside, margin: margin, isParked: isParked)
-            if let found = asked.measure(from: view, toChange: state) {
-                try #require(isSame(found), "\(context), \(found)")
+            let most = [nil, 4 * margin].randomElement(using: &random) ?? nil
+            let question = PolygonSet.Question(
+                isInside: isInside, isUndisputed: true, margin: margin, most: most, isParked: isParked)
+            if let found = asked.measure(0, from: view, question) {
+                try #require((found < 0) == (expected < 0), "\(context), \(found)")
+                // How far that is, where a decision depends on it.
+                let isAsked = found < 0 ? most != nil : isInside
+                if isAsked, abs(expected) < most ?? 0 { try #require(isSame(found), "\(context), \(found)") }
+                if isAsked, found > 0, abs(expected - margin) > 0.02 * margin {
+                    try #require((found > margin) == (expected > margin), "\(context), \(found)")
+                }
                 told += 1
                 isInside = found < 0
                 continue

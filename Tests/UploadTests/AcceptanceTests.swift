@@ -42,14 +42,22 @@ import Testing
     }
 
     @Test(
-        "a name that is there twice counts nowhere, another's is no harm",
+        "a name that is there twice cannot be read, another's is no harm",
         arguments: [
-            ("{\"a\":\"ok\",\"a\":\"ok\"}", .refused), ("{\"a\":\"no\",\"\\u0061\":\"ok\"}", .refused),
-            ("{\"a\":\"ok\",\"b\":1,\"b\":2}", nil), ("{\"b\":{\"a\":1,\"a\":2},\"a\":\"ok\"}", nil),
-            ("{\"a\":\"ok\",\"a\":\"ok\",\"a\":\"ok\"}", .refused),
-        ] as [(String, Doubt?)])
-    func twice(body: String, expected: Doubt?) {
-        #expect(doubt(body, "a", ["ok"]) == expected)
+            ("{\"a\":\"ok\",\"a\":\"ok\"}", "a", .unread),
+            ("{\"a\":\"no\",\"\\u0061\":\"ok\"}", "a", .unread),
+            ("{\"a\":\"ok\",\"b\":1,\"b\":2}", "a", nil),
+            ("{\"b\":{\"a\":1,\"a\":2},\"a\":\"ok\"}", "a", nil),
+            ("{\"a\":\"ok\",\"a\":\"ok\",\"a\":\"ok\"}", "a", .unread),
+            ("{\"b\":1,\"b\":1}", "a", .refused), ("{\"a\":\"no\",\"b\":1,\"b\":1}", "a", .refused),
+            ("{\"a\":{\"b\":\"ok\",\"b\":\"ok\"}}", "a.b", .unread),
+            ("{\"a\":{\"b\":\"ok\"},\"a\":{\"c\":1}}", "a.b", .unread),
+            ("{\"a\":{\"c\":1},\"a\":{\"b\":\"ok\"}}", "a.b", .unread),
+            ("[{\"b\":\"ok\",\"b\":\"ok\"}]", "0.b", .unread),
+            ("{\"a\":{\"c\":1,\"c\":1}}", "a.b", .refused),
+        ] as [(String, String, Doubt?)])
+    func twice(body: String, member: String, expected: Doubt?) {
+        #expect(doubt(body, member, ["ok"]) == expected)
     }
 
     @Test("what cannot be read to its end says nothing")

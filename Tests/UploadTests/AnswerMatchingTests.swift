@@ -16,8 +16,8 @@ struct AnswerMatchingTests {
         )
     }
 
-    private static func naming(_ number: UInt8) -> Answer {
-        answer("{\"batch_id\":\"\(id(number).description.uppercased())\"}")
+    private static func naming(_ number: UInt8, status: Int = 200) -> Answer {
+        answer("{\"batch_id\":\"\(id(number).description.uppercased())\"}", status: status)
     }
 
     /// One destination.
@@ -84,6 +84,52 @@ struct AnswerMatchingTests {
             #expect(bench.believes(Self.answer(body, status: 503), to: 8, format))
             #expect(bench.believes(nameless, to: 9, format, over: 2), "another connection")
         }
+    }
+
+    @Test(
+        "who names a batch in a refusal has not promised to name those that it takes", arguments: [400, 422])
+    func namingRefusals(status: Int) {
+        for format in Format.allCases {
+            let bench = Bench()
+            #expect(bench.believes(Self.naming(1, status: status), to: 1, format))
+            #expect(bench.believes(Self.answer("OK"), to: 2, format))
+            #expect(bench.believes(Self.naming(3), to: 3, format))
+            #expect(!bench.believes(Self.answer("OK"), to: 4, format), "an acceptance has")
+        }
+    }
+
+    @Test(
+        "a refusal with an id of the server's own is taken at its word the third time", arguments: [400, 422])
+    func strangeRefusals(status: Int) {
+        let bench = Bench()
+        func isBelieved(_ answer: Answer, to number: UInt8 = 1, over connection: Int) -> Bool {
+            bench.believes(answer, to: number, .beekon, over: connection)
+        }
+        let strange = Self.naming(9, status: status)
+        #expect((1...3).map { isBelieved(strange, over: $0) } == [false, false, true], "the third in a row")
+        #expect((4...5).map { isBelieved(strange, over: $0) } == [false, false])
+        #expect(isBelieved(Self.answer("", status: 503), over: 6))
+        #expect((7...9).map { isBelieved(strange, over: $0) } == [false, false, true], "from the beginning")
+        #expect((10...11).map { isBelieved(strange, over: $0) } == [false, false])
+        #expect(
+            (12...14).map { isBelieved(strange, to: 2, over: $0) } == [false, false, true], "another batch")
+        let early = Self.answer("", status: status, isEarly: true)
+        #expect([early, strange, early].map { isBelieved($0, over: 15) } == [false, false, true], "either")
+        for connection in 16..<20 { #expect(!isBelieved(Self.naming(9), over: connection), "no acceptance") }
+    }
+
+    @Test("what has been refused too early of one batch says nothing of another")
+    func earlyOfAnother() {
+        let bench = Bench()
+        let early = Self.answer("", status: 400, isEarly: true)
+        func believes(_ content: AnswerMatching.Content, _ ids: [UInt8]) -> [Bool] {
+            ids.map { bench.believes(early, to: $0, .beekon, content) }
+        }
+        #expect(believes(.rows, [1, 1, 2, 2, 2]) == [false, false, false, false, true])
+        // Made afresh for each attempt.
+        #expect(believes(.envelope, [3, 4, 5]) == [false, false, true])
+        #expect(believes(.log, [6, 7]) == [false, false])
+        #expect(believes(.envelope, [8, 9, 10]) == [false, false, true])
     }
 
     @Test("what comes before the request has arrived is no answer to it")

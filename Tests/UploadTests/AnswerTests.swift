@@ -53,6 +53,10 @@ struct AnswerTests {
             ok + "Content-Length: 3\r\nHTTP/9: x\r\nContent-Length: 2\r\n\r\nok",
             ok + "Content-Length: 2" + String(repeating: " ", count: 300) + "0\r\n\r\nok",
             ok + "Content-Length: \r\n\r\nok", ok + "Content-Length: 0x2\r\n\r\nok",
+            // A carriage return alone, which some take for the end of a line, and others for a blank.
+            ok + "X: a\rContent-Length: 50\r\n\r\nok", ok + "X: a\rTransfer-Encoding: chunked\r\n\r\nok",
+            ok + "Content-Length: 2\r\nX: a\rContent-Length: 50\r\n\r\nok", ok + "X: a\r\r\n\r\nok",
+            ok + "X: a\rContent-Length: 50\n\nok", "HTTP/1.1 200 OK\rContent-Length: 50\r\n\r\nok",
             ok + "Content-Length: 70000\r\n\r\n" + String(repeating: "x", count: 65_536),
         ])
     func broken(answer: String) throws {

@@ -1,6 +1,7 @@
 import Base
 import Linux
 import Support
+import Synchronization
 import Testing
 
 @testable import DaemonConfiguration
@@ -22,10 +23,12 @@ struct CarrierTests {
         return sync
     }
 
-    private func carry(_ carrier: inout Carrier, to sync: Settings.Sync) throws -> Delivery {
+    private func carry(
+        _ carrier: inout Carrier, _ request: Request = request, to sync: Settings.Sync
+    ) throws -> Delivery {
         let wakeup = try Wakeup()
         carrier.begin(
-            Self.request, of: FormatSamples.id, to: sync, authorization: nil, at: FormatSamples.time,
+            request, of: FormatSamples.id, to: sync, authorization: nil, at: FormatSamples.time,
             now: BootInstant(nanoseconds: Clock.boot()))
         while true {
             if case .ended(let delivery) = carrier.advance(wakeup: wakeup) { return delivery }
@@ -73,6 +76,53 @@ struct CarrierTests {
         carrier.rest(nil)
         #expect(carrier.descriptor == -1)
     }
+
+    /// What a server does with a connection: refuses before it has read the request, says nothing, or answers.
+    private enum Deed: Sendable { case early, silent, good }
+
+    @Test(
+        "a refusal that came too early counts together with those right before it, not across a failure or a break"
+    )
+    func earlyRefusals() throws {
+        let deeds: [Deed] = [.early, .early, .silent, .early, .early, .good, .early, .early, .early]
+        let next = Mutex(0)
+        let server = try RawServer { link in
+            let index = next.withLock { count in
+                defer { count += 1 }
+                return count
+            }
+            guard link.head() != nil, index < deeds.count else { return }
+            switch deeds[index] {
+            case .early: link.send("HTTP/1.1 400 Early\r\nContent-Length: 0\r\n\r\n")
+            case .silent: return
+            case .good:
+                _ = link.take(Self.large.count)
+                link.send("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")
+            }
+            link.finish()
+            link.drain()
+        }
+        guard var carrier = Carrier(version: "1", installID: "i", destination: "main") else {
+            throw SetUpFailed(operation: "libcurl", code: 0)
+        }
+        let request = Request(format: .beekon, body: Self.large)
+        var sync = Settings.Sync()
+        sync.url = server.url
+        let seen = try deeds.map { deed in
+            let delivery = try carry(&carrier, request, to: sync)
+            if deed != .early { carrier.disconnect() }
+            return switch delivery {
+            case .unmatched: "stray"
+            case .answer(.http(let answer)): "\(answer.status)"
+            default: "failed"
+            }
+        }
+        #expect(
+            seen == ["stray", "stray", "failed", "stray", "stray", "503", "stray", "stray", "400"], "\(seen)")
+    }
+
+    /// More than the kernel takes at once.
+    private static let large = [UInt8](repeating: 0x78, count: 8 << 20)
 
     @Test("a message without a topic is refused, and not sent")
     func noTopic() throws {

@@ -42,11 +42,11 @@ import Testing
             ("[]", .refused), ("7", .refused), ("\"ok\"", .refused), ("null", .refused),
             ("{}", .refused), ("{\"saved\":2}", .refused), ("{\"result\":\"ok\"", .unread),
             ("\n{ok}", .unread),
-            ("[{\"result\":\"ok\"}]", .refused), ("{\"result\":\"ok\",\"result\":\"ok\"}", .refused),
+            ("[{\"result\":\"ok\"}]", .refused), ("{\"result\":\"ok\",\"result\":\"ok\"}", .unread),
             ("{\"result\":\"error\"}", .refused), ("{\"result\":\"OK\"}", .refused),
             ("{\"result\":true}", .refused),
             ("{\"result\":null}", .refused), ("\u{FEFF} {\"result\":\"error\"}", .refused),
-            ("{\"result\":\"ok\",\"result\":\"error\"}", .refused), ("<html>", .page),
+            ("{\"result\":\"ok\",\"result\":\"error\"}", .unread), ("<html>", .page),
         ] as [(String, Doubt?)])
     func results(body: String, doubt: Doubt?) {
         for status in [200, 201] {
@@ -136,7 +136,8 @@ import Testing
             (.osmand, .closed, ["tracker-server.log", "5055"]), (.owntracks, .closed, ["5144"]),
             (.owntracks, .status(400), ["Traccar", "owntracks/USER/DEVICE", "quota"]),
             (.owntracks, .status(404), ["/pub", "/api/webhook/ID"]),
-            (.owntracks, .status(401), ["api_key"]), (.overland, .status(401), ["Dawarich", "API key"]),
+            (.owntracks, .status(401), ["api_key", "username", "password", "headers"]),
+            (.overland, .status(401), ["Dawarich", "API key"]),
             (.overland, .status(402), ["Dawarich"]), (.overland, .status(403), ["PhoneTrack", "token"]),
             (.overland, .status(404), ["/api/v1/overland/batches", "/api/overland"]),
             (.overland, .status(429), ["10,000"]), (.overland, .doubt(.refused), ["result", "Compass"]),

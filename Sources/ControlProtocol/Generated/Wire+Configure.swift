@@ -10,7 +10,12 @@ extension Wire {
     /// files do, with url, auth.refresh_url, proxy or allow_insecure_http of sync or of a destination:
     /// otherwise PermissionDenied, with a reason. Such a setting that root has not made is not used once the
     /// files hold secrets. destination.NAME.KEY is for a table that the files have, and follows the rules of
-    /// sync.KEY. Names that SetExtras has changed stay as SetExtras wants them.
+    /// sync.KEY. Names that SetExtras has changed stay as SetExtras wants them. Answered once nothing is
+    /// begun by earlier settings any more: a request under way is broken off where they would make it another
+    /// one, and its batch goes out again. adopting, of this and of the other methods that change settings:
+    /// destinations that have not come to that within 2 s, because the disk holds them up, or a token
+    /// exchange, which is not broken off. The settings are stored and in force all the same. Absent when
+    /// there are none.
     package enum Configure: ControlMethod {
         package static let name = "org.beekond.Tracker.Configure"
 
@@ -22,6 +27,14 @@ extension Wire {
             }
 
             package static let names = ["settings"]
+        }
+
+        package struct Result: Codable, Sendable, Equatable {
+            package var adopting: [String]?
+
+            package init(adopting: [String]? = nil) {
+                self.adopting = adopting
+            }
         }
     }
 }

@@ -4,7 +4,8 @@ extension Wire {
     /// orphaned: it is not configured any more, and what it is owed waits until it is again, or is forgotten.
     /// format and deliver are then absent. With deliver latest nothing is queued: sync.pending is what it was
     /// owed as all, and it is orphaned while that waits. dropped and pruned count rows that it was owed, as
-    /// in StoreStatus, while there are other destinations, too.
+    /// in StoreStatus, while there are other destinations, too. adopted_revision is the number of the change
+    /// of settings (revision of Status) that its uploads go by; absent while there are none.
     package struct Destination: Codable, Sendable, Equatable {
         package var name: String
         package var format: String?
@@ -14,10 +15,11 @@ extension Wire {
         package var pruned: Int?
         package var sync: SyncStatus
         package var auth: AuthStatus
+        package var adoptedRevision: Int?
 
         package init(
             name: String, format: String? = nil, deliver: String? = nil, orphaned: Bool, dropped: Int,
-            pruned: Int? = nil, sync: SyncStatus, auth: AuthStatus
+            pruned: Int? = nil, sync: SyncStatus, auth: AuthStatus, adoptedRevision: Int? = nil
         ) {
             self.name = name
             self.format = format
@@ -27,6 +29,19 @@ extension Wire {
             self.pruned = pruned
             self.sync = sync
             self.auth = auth
+            self.adoptedRevision = adoptedRevision
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case name
+            case format
+            case deliver
+            case orphaned
+            case dropped
+            case pruned
+            case sync
+            case auth
+            case adoptedRevision = "adopted_revision"
         }
     }
 }

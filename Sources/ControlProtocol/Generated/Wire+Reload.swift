@@ -4,5 +4,13 @@ extension Wire {
     /// where and why.
     package enum Reload: ControlMethod {
         package static let name = "org.beekond.Tracker.Reload"
+
+        package struct Result: Codable, Sendable, Equatable {
+            package var adopting: [String]?
+
+            package init(adopting: [String]? = nil) {
+                self.adopting = adopting
+            }
+        }
     }
 }

@@ -15,5 +15,13 @@ extension Wire {
 
             package static let names = ["keys"]
         }
+
+        package struct Result: Codable, Sendable, Equatable {
+            package var adopting: [String]?
+
+            package init(adopting: [String]? = nil) {
+                self.adopting = adopting
+            }
+        }
     }
 }

@@ -18,9 +18,11 @@ extension Wire {
 
         package struct Result: Codable, Sendable, Equatable {
             package var removed: Int
+            package var adopting: [String]?
 
-            package init(removed: Int) {
+            package init(removed: Int, adopting: [String]? = nil) {
                 self.removed = removed
+                self.adopting = adopting
             }
         }
     }

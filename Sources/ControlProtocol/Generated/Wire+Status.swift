@@ -9,7 +9,9 @@ extension Wire {
     /// lists problems, one word each: storage, files, loss (of rows that were never received, within the last
     /// hour), config, clock, source, vehicle, sync, auth. Empty when all is well. damaged_files, with files:
     /// the names of those in the state directory; a database that was put aside and could not all be read is
-    /// one until somebody moves or deletes it. vehicle is absent where nothing of it is configured.
+    /// one until somebody moves or deletes it. vehicle is absent where nothing of it is configured. revision:
+    /// how many changes of the settings have come into force since the start, by Configure, ResetConfig,
+    /// ResetServerConfig, Reload or the server; adopted_revision: which of them tracking goes by.
     package struct Status: Codable, Sendable, Equatable {
         package var version: String
         package var installId: String
@@ -32,6 +34,8 @@ extension Wire {
         package var vehicle: VehicleStatus?
         package var degraded: [String]
         package var damagedFiles: [String]?
+        package var revision: Int?
+        package var adoptedRevision: Int?
 
         package init(
             version: String, installId: String, state: State, reason: String? = nil,
@@ -39,7 +43,8 @@ extension Wire {
             sessionStartedAt: String? = nil, uptimeSeconds: Int, lastLocation: Location? = nil,
             odometerMeters: Int? = nil, source: SourceStatus, gate: GateStatus, store: StoreStatus,
             sync: SyncStatus, auth: AuthStatus, destinations: [Destination], geofences: Int,
-            vehicle: VehicleStatus? = nil, degraded: [String], damagedFiles: [String]? = nil
+            vehicle: VehicleStatus? = nil, degraded: [String], damagedFiles: [String]? = nil,
+            revision: Int? = nil, adoptedRevision: Int? = nil
         ) {
             self.version = version
             self.installId = installId
@@ -62,6 +67,8 @@ extension Wire {
             self.vehicle = vehicle
             self.degraded = degraded
             self.damagedFiles = damagedFiles
+            self.revision = revision
+            self.adoptedRevision = adoptedRevision
         }
 
         private enum CodingKeys: String, CodingKey {
@@ -86,6 +93,8 @@ extension Wire {
             case vehicle
             case degraded
             case damagedFiles = "damaged_files"
+            case revision
+            case adoptedRevision = "adopted_revision"
         }
     }
 }

@@ -1,15 +1,16 @@
 // Written by etc/build/methods (make manuals) from org.beekond.Tracker.varlink. Edit that, not this.
 extension Wire {
     /// Waits for one attempt to drain everything; with wait false it answers at once. outcome is drained,
-    /// nothing_pending, transient, auth, permanent, rejected or disabled. It is rejected also when all was
-    /// sent, and the server has refused rows of it for good: rejected is then how many. http_status or
-    /// mqtt_code, error and reason (as last_reason of SyncStatus) say how it failed, and are absent if it has
-    /// not, or nobody knows. Sync, SeedAuth, RetryRejected, BackfillDestination and Resend make an attempt in
-    /// spite of back-off and Retry-After, but with mode manual Sync alone does: 60 of them may come at once
-    /// and one a second after that, more are RateLimited. Without destination all are asked to try, and the
-    /// answer is that of main; where main has no url, the worst of the others. With all they are waited for,
-    /// all of them: the outcome is the worst, destination says whose it is, and the numbers are sums. all
-    /// together with destination is an error.
+    /// nothing_pending, transient, auth, permanent, rejected or disabled. rejected counts the rows that the
+    /// server has refused for good; where it has, the outcome is rejected although all was sent or the rest
+    /// waits for something that passes, which error then tells. http_status or mqtt_code, error and reason
+    /// (as last_reason of SyncStatus) say how it failed, and are absent if it has not, or nobody knows. Sync,
+    /// SeedAuth, RetryRejected, BackfillDestination and Resend make an attempt in spite of back-off and
+    /// Retry-After, but with mode manual Sync alone does: 60 of them may come at once and one a second after
+    /// that, more are RateLimited. Without destination all are asked to try, and the answer is that of main;
+    /// where main has no url, the worst of the others. With all they are waited for, all of them: the outcome
+    /// is the worst, destination says whose it is, and the numbers are sums. all together with destination is
+    /// an error.
     package enum Sync: ControlMethod {
         package static let name = "org.beekond.Tracker.Sync"
 

@@ -18,6 +18,8 @@ enum Completion: Sendable {
     case synced(SyncResult)
     case rebatched(Rebatched)
     case geofences([Geofences.Item], isLast: Bool)
+    /// Settings are in force, so many of the server's were taken back, and these destinations do not go by them yet.
+    case adopted(removed: Int, late: [DestinationName])
     /// Settings of the server are stored; these have another value all the same, because somebody has set them here.
     case configured(overridden: [String])
 }

@@ -118,7 +118,7 @@ extension CommandResult {
             self.init(command, CommandError(.noLocation, "no fix came in time"))
         case .success(.configured(let overridden)): self.init(command, overridden: overridden)
         case .success(.done), .success(.session), .success(.count), .success(.removal), .success(.synced),
-            .success(.rebatched), .success(.geofences):
+            .success(.rebatched), .success(.geofences), .success(.adopted):
             self.init(command)
         }
     }

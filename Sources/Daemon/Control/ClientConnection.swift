@@ -73,7 +73,7 @@ final class ClientConnection {
     /// For history; made when it is asked for.
     var history: History?
     private var inbox: Inbox
-    private var outbox = Outbox()
+    private var output = SendBuffer()
     /// Calls that have come may still be waiting: the turn ended before they were handled.
     var hasMoreCalls = false
     /// The number of the turn in which it was served last.
@@ -92,7 +92,7 @@ final class ClientConnection {
     /// A client that does not read its answer is not read from: so it costs one answer, and not one for each call.
     var wantsRead: Bool { isAtRest && !inbox.hasEnded && !hasOutput && !hasMoreCalls }
 
-    var hasOutput: Bool { !outbox.isEmpty }
+    var hasOutput: Bool { !output.isEmpty }
 
     /// The client has sent its last call, and all is answered.
     var isFinished: Bool { inbox.hasEnded && !hasOutput && !hasMoreCalls && isAtRest }
@@ -110,16 +110,16 @@ final class ClientConnection {
     var incomplete: BootInstant? { hasOutput ? nil : inbox.incompleteSince }
 
     /// Since when it has not read what it was sent.
-    var stalledSince: BootInstant? { outbox.stalledSince }
+    var stalledSince: BootInstant? { output.stalledSince }
 
     /// Bytes of requests that are not handled yet.
     var waitingBytes: Int { inbox.waitingBytes }
 
     /// Bytes of answers that are not sent yet.
-    var outputBytes: Int { outbox.unsentBytes }
+    var outputBytes: Int { output.unsentBytes }
 
     /// Bytes of answers that are not completely sent.
-    var heldBytes: Int { outbox.heldBytes }
+    var heldBytes: Int { output.heldBytes }
 
     /// Reads what has come.
     func receive(now: BootInstant) throws(SystemError) {
@@ -132,13 +132,13 @@ final class ClientConnection {
     }
 
     func send(_ bytes: [UInt8]) {
-        outbox.append(bytes)
+        output.append(bytes)
     }
 
     /// Sends what the kernel has room for.
     func flush(now: BootInstant) throws(SystemError) {
         guard hasOutput else { return }
-        try outbox.flush(to: descriptor, now: now)
+        try output.flush(to: descriptor, now: now)
         if !hasOutput { inbox.restart(now: now) }
     }
 }

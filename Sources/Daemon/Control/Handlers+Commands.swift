@@ -167,9 +167,7 @@ extension Handlers {
 
     func resetServerConfig(_ request: Request) throws -> Answer {
         let names = try request.call.parameters(of: Wire.ResetServerConfig.self).keys
-        return try give(.resetServerConfig(names), request, as: Wire.ResetServerConfig.self) {
-            $0.count.map { .init(removed: $0) }
-        }
+        return try give(.resetServerConfig(names), request, as: Wire.ResetServerConfig.self) { .init($0) }
     }
 
     func reload(_ request: Request) throws -> Answer {

@@ -44,6 +44,34 @@ extension Wire.GetCurrentLocation.Result {
     }
 }
 
+extension Wire.Configure.Result {
+    init?(_ completion: Completion) {
+        guard let late = completion.late else { return nil }
+        self.init(adopting: late)
+    }
+}
+
+extension Wire.ResetConfig.Result {
+    init?(_ completion: Completion) {
+        guard let late = completion.late else { return nil }
+        self.init(adopting: late)
+    }
+}
+
+extension Wire.ResetServerConfig.Result {
+    init?(_ completion: Completion) {
+        guard case .adopted(let removed, _) = completion, let late = completion.late else { return nil }
+        self.init(removed: removed, adopting: late)
+    }
+}
+
+extension Wire.Reload.Result {
+    init?(_ completion: Completion) {
+        guard let late = completion.late else { return nil }
+        self.init(adopting: late)
+    }
+}
+
 extension Wire.Empty {
     init?(_ completion: Completion) {
         guard case .done = completion else { return nil }
@@ -52,6 +80,13 @@ extension Wire.Empty {
 }
 
 extension Completion {
+    /// Those that do not go by new settings yet: absent in replies where there are none. nil: that is no outcome of a change of
+    /// settings.
+    fileprivate var late: [String]?? {
+        guard case .adopted(_, let late) = self else { return nil }
+        return .some(late.isEmpty ? nil : late.map(\.text))
+    }
+
     var count: Int? {
         if case .count(let count) = self { count } else { nil }
     }

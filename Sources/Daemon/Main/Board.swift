@@ -7,7 +7,7 @@ internal import Tracking
 internal import Upload
 
 /// How the reader is doing, as it last published it.
-struct ReaderSnapshot: Equatable, Sendable {
+struct ReaderSnapshot: Sendable {
     enum State: String, Sendable { case idle, tracking, stopped }
 
     var state = State.idle
@@ -38,6 +38,14 @@ struct ReaderSnapshot: Equatable, Sendable {
     var lostAt: BootInstant?
     /// The error of the last failed write; nil while storage works.
     var storageError: String?
+    /// The newest location that was stored since the start; nil when there is none, or it is being deleted.
+    var newest: NewestLocation?
+    /// The geofences that there are now; nil before they have been read.
+    var fences: [Geofence]?
+    /// What the next stored row carries.
+    var extras: [String: String] = [:]
+    /// That of the settings that it goes by.
+    var revision = 0
 }
 
 /// The envelopes without rows of one destination, while it has heartbeats, or while it has refused one.
@@ -147,6 +155,8 @@ struct UploaderSnapshot: Equatable, Sendable {
     var unmatchedAnswers = 0
     /// nil where there are none.
     var heartbeat: HeartbeatSnapshot?
+    /// That of the settings that it has adopted: it begins nothing by older ones. nil before it has published anything.
+    var revision: Int?
 }
 
 /// What subscribers want to know of requests: nobody is handed what none of them wants.
@@ -161,30 +171,25 @@ enum RequestInterest: UInt8, AtomicRepresentable, Comparable {
 /// What the threads publish for one another: immutable snapshots, and a few flags.
 final class Board: Sendable {
     private let reader = Mutex(ReaderSnapshot())
-    private let newestStored = Mutex<NewestLocation?>(nil)
-    private let extrasInForce = Mutex<[String: String]>([:])
     private let damaged = Mutex<Set<String>>([])
-    private let knownFences = Mutex<[Geofence]?>(nil)
     /// The daemon is stopping: every loop ends when it sees this.
     let isStopping = Atomic(false)
     /// Somebody subscribes to locations; without subscribers none is handed over.
     let hasListeners = Atomic(false)
     /// NetworkManager calls the network metered; false while nobody asks it.
     let isCalledMetered = Atomic(false)
-    /// The vehicle itself has something to say: formats that can tell the odometer beside it do.
-    let tellsOdometer = Atomic(false)
     /// What subscribers want to know of requests.
     let requestListeners = Atomic(RequestInterest.none)
     let readerWork = Work()
 
     var readerSnapshot: ReaderSnapshot { reader.withLock { $0 } }
     /// The newest location that was stored since the start; nil when there is none, or it is being deleted.
-    var newest: NewestLocation? { newestStored.withLock { $0 } }
+    var newest: NewestLocation? { reader.withLock { $0.newest } }
     /// What the next stored row carries.
-    var extras: [String: String] { extrasInForce.withLock { $0 } }
+    var extras: [String: String] { reader.withLock { $0.extras } }
 
     /// The geofences that there are now; nil before they have been read.
-    var fences: [Geofence]? { knownFences.withLock { $0 } }
+    var fences: [Geofence]? { reader.withLock { $0.fences } }
 
     /// Names of small files that were found damaged and have not been rewritten by a user's action since.
     var damagedFiles: Set<String> { damaged.withLock { $0 } }
@@ -199,18 +204,6 @@ final class Board: Sendable {
 
     func publish(_ snapshot: ReaderSnapshot) {
         reader.withLock { $0 = snapshot }
-    }
-
-    func publish(newest: NewestLocation?) {
-        newestStored.withLock { $0 = newest }
-    }
-
-    func publish(fences: [Geofence]) {
-        knownFences.withLock { $0 = fences }
-    }
-
-    func publish(extras: [String: String]) {
-        extrasInForce.withLock { $0 = extras }
     }
 }
 

@@ -6,7 +6,7 @@ internal import Tracking
 internal import Upload
 
 /// What the threads share: the store, the boards, the mailboxes and the slots for settings. Data goes from the reader to the
-/// store and from there to everybody else; a thread that wants something of another posts to its mailbox.
+/// store and from there to everybody else; a thread that wants something of another posts to its mailbox, by its `Outbox`.
 final class Hub: Sendable {
     let store: Store
     let files: SmallFiles
@@ -52,7 +52,7 @@ final class Hub: Sendable {
         for port in uploaders.all { port.deliver(command) }
     }
 
-    /// Answers a command, once.
+    /// Answers a command, once, for the main thread itself: in its next round, when what has changed is in force.
     func complete(_ token: Token, _ result: Result<Completion, Failure>) {
         post(.completed(token, result))
     }

@@ -7,21 +7,30 @@ struct Lifecycle {
 
     /// Threads that have not ended.
     private(set) var running: Set<String>
-    /// The reader has resumed what was intended. Before that, clients would see an idle daemon.
-    private(set) var hasResumed = false
+    /// Threads that have not shown what they start with.
+    private var silent: Set<String>
     /// When to end at the latest; nil until the end has begun.
     private(set) var stopBy: BootInstant?
 
     init(running: Set<String>) {
         self.running = running
+        silent = running
     }
 
-    mutating func started(_ name: String) {
+    /// Every thread that the daemon starts with has shown how it begins. Before that, clients would see an idle daemon.
+    var isReady: Bool { silent.isEmpty }
+
+    /// Another thread.
+    ///
+    /// - Parameter isAtStart: the daemon is not ready before it is.
+    mutating func started(_ name: String, isAtStart: Bool) {
         running.insert(name)
+        if isAtStart { silent.insert(name) }
     }
 
-    mutating func resumed() {
-        hasResumed = true
+    /// It has published how it begins.
+    mutating func published(_ name: String) {
+        silent.remove(name)
     }
 
     /// - Returns: whether the end begins with this.

@@ -18,6 +18,8 @@ enum MainMessage: Sendable {
     case completed(Token, Result<Completion, Failure>)
     /// The reader goes by the settings that it was given, or could not.
     case settingsApplied(Result<Void, Failure>)
+    /// The uploader of this destination goes by other settings now, or by its first ones: which, is on its board.
+    case settingsAdopted(DestinationName)
     /// A server's command is to be run.
     case runCommand(CommandRecord)
     // Streamed messages. Their data is already stored.
@@ -42,6 +44,7 @@ enum MainMessage: Sendable {
         case .sourceChanged: .merge("source")
         case .syncChanged(let name): .merge("sync " + name.text)
         case .authChanged(let name): .merge("auth " + name.text)
+        case .settingsAdopted(let name): .merge("adopted " + name.text)
         // A change of state results from a command, and commands are bounded.
         case .completed, .runCommand, .settingsApplied, .stateChanged, .readerEnded, .uploaderEnded: .keep
         }

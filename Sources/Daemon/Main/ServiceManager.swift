@@ -7,19 +7,39 @@ struct ServiceManager {
     private var watchdog: Watchdog?
     /// What it shows.
     private var text = ""
+    /// When it is asked for more time, while the daemon is not ready; nil once it is.
+    private var pleaAt: BootInstant?
+
+    /// Seconds between two pleas; an ordinary start is over before the first.
+    private static let pleaInterval = 5.0
+    /// Seconds to ask for.
+    private static let extra = 60.0
 
     init(now: BootInstant) {
+        pleaAt = now.advanced(bySeconds: Self.pleaInterval)
         watchdog = Notifier.watchdogInterval().map { Watchdog(timeout: $0, now: now) }
     }
 
     /// When `feed` must be called next; nil: never.
-    var due: BootInstant? { watchdog?.next }
+    var due: BootInstant? { [watchdog?.next, pleaAt].compactMap(\.self).min() }
 
-    func ready() {
+    /// The threads have yet to show how they begin. One that waits for the disk is slow, not dead, and gets time.
+    ///
+    /// - Parameter busy: how many seconds each thread has been at the same piece of work.
+    mutating func begin(now: BootInstant, busy: [(name: String, seconds: Double)]) {
+        guard let pleaAt, now >= pleaAt else { return }
+        self.pleaAt = now.advanced(bySeconds: Self.pleaInterval)
+        guard busy.allSatisfy({ $0.seconds <= Watchdog.stuckAfter }) else { return }
+        Notifier.extendTimeout(seconds: Self.extra)
+    }
+
+    mutating func ready() {
+        pleaAt = nil
         Notifier.ready()
     }
 
-    func stopping() {
+    mutating func stopping() {
+        pleaAt = nil
         Notifier.stopping()
     }
 

@@ -24,5 +24,8 @@ final class Slot<Value: Sendable>: Sendable {
         }
     }
 
+    /// The value that has not been taken yet. It stays.
+    var waiting: Value? { latest.withLock { $0 } }
+
     var isEmpty: Bool { latest.withLock { $0 == nil } }
 }

@@ -20,6 +20,7 @@ final class Supervisor {
     private var lifecycle = Lifecycle(running: ["reader", UploaderThreads.name(of: .main)])
     private let network: NetworkWatch
     private let metered: MeteredWatch
+    private var isReady = false
     private var memory = MemoryRelease()
     private var manager: ServiceManager
 
@@ -68,21 +69,23 @@ final class Supervisor {
             Log.error(.started, error.description)
             return 71
         }
-        Log.notice(.started, "beekond \(Release.version) is running, state in \(status.directory)")
-        manager.ready()
         while !lifecycle.isOver(now: .current()) {
             var poll = PollSet()
             poll.add(signals.raw)
             poll.add(hub.main.wakeup.descriptor)
             poll.add(network.raw)
             metered.add(to: &poll)
-            let serves = lifecycle.hasResumed
+            let serves = isReady
             if serves { server.addTo(&poll, at: 4) }
             poll.wait(seconds: nextDeadline.map { max($0.seconds(since: .current()), 0) })
             let now = BootInstant.current()
             if poll.isReadable(0) { for signal in signals.receive() { handle(signal, now: now) } }
             server.miss(hub.takeUnheard())
             for message in hub.main.takeAll() { handle(message, now: now) }
+            // Whoever ends begins nothing.
+            configurator.settle(
+                late: lifecycle.stopBy == nil ? uploaders.late(for: configurator.inForce) : [], hub, now: now)
+            tellReady(now: now)
             if poll.isReadable(2) { noteNetwork(now: now) }
             if metered.serve(now: now) { hub.post(toUploaders: .routesChanged) }
             if serves { server.serve(poll, now: now) }
@@ -99,22 +102,35 @@ final class Supervisor {
             reader.run()
         }
         try uploaders.start(hub.uploaders.main, configurator.inForce)
-        startUploaders()
+        startUploaders(isAtStart: true)
+    }
+
+    /// Once every thread has shown what it starts with.
+    private func tellReady(now: BootInstant) {
+        guard !isReady, lifecycle.stopBy == nil else { return }
+        guard lifecycle.isReady else { return manager.begin(now: now, busy: busy(now)) }
+        isReady = true
+        Log.notice(.started, "beekond \(Release.version) is running, state in \(status.directory)")
+        manager.ready()
     }
 
     /// Those of the destinations that are configured and have none yet; the others are told to end.
-    private func startUploaders() {
+    private func startUploaders(isAtStart: Bool = false) {
         do {
             let started = try uploaders.follow(configurator.inForce)
-            for name in started { lifecycle.started(UploaderThreads.name(of: name)) }
+            for name in started {
+                lifecycle.started(UploaderThreads.name(of: name), isAtStart: isAtStart)
+            }
         } catch {
             Log.error(.started, "an uploader could not be started: " + error.description)
         }
     }
 
     private var nextDeadline: BootInstant? {
-        [server.deadline, lifecycle.stopBy, manager.due, memory.dueAt, metered.deadline(now: .current())]
-            .compactMap(\.self).min()
+        [
+            server.deadline, lifecycle.stopBy, manager.due, memory.dueAt, metered.deadline(now: .current()),
+            configurator.deadline,
+        ].compactMap(\.self).min()
     }
 
     // MARK: The end
@@ -171,7 +187,7 @@ final class Supervisor {
         case .completed(let token, let result):
             if dispatcher.complete(token, result, now: now) { memory.schedule(now: now) }
         case .settingsApplied(let result):
-            configurator.finish(result, hub)
+            configurator.finish(result, hub, now: now)
             watchNetwork(configurator.loaded.settings, now: now)
             if lifecycle.stopBy == nil { startUploaders() }
             // To read a configuration takes a megabyte, of which nothing remains.
@@ -183,11 +199,12 @@ final class Supervisor {
         case .commandDone(let record): server.publish(Wire.Event(record), now: now)
         case .requestEnded(let name, let record): server.publish(Wire.Event(record, of: name), now: now)
         case .stateChanged(let change):
-            lifecycle.resumed()
+            lifecycle.published("reader")
             publish(Wire.Event(change), now: now)
         case .sourceChanged: publish(status.sourceEvent(), now: now)
         case .syncChanged(let name): publish(status.syncEvent(of: name, now: now), now: now)
         case .authChanged(let name): publish(status.authEvent(of: name), now: now)
+        case .settingsAdopted(let name): lifecycle.published(UploaderThreads.name(of: name))
         case .readerEnded: threadEnded("reader", now: now)
         case .uploaderEnded(let name): uploaderEnded(name, now: now)
         }
@@ -217,10 +234,13 @@ final class Supervisor {
     }
 
     private func feedWatchdog(now: BootInstant) {
-        manager.feed(
-            now: now,
-            busy: [("reader", hub.board.readerWork.busyFor(now))]
-                + hub.uploaders.all.map { (UploaderThreads.name(of: $0.name), $0.work.busyFor(now)) })
+        manager.feed(now: now, busy: busy(now))
+    }
+
+    /// For how many seconds each thread has been at the same piece of work.
+    private func busy(_ now: BootInstant) -> [(name: String, seconds: Double)] {
+        [("reader", hub.board.readerWork.busyFor(now))]
+            + hub.uploaders.all.map { (UploaderThreads.name(of: $0.name), $0.work.busyFor(now)) }
     }
 }
 

@@ -63,6 +63,17 @@ final class UploaderThreads {
         return started
     }
 
+    /// Destinations whose uploaders do not go by these settings: they have not taken them up, have not begun, or are to end and
+    /// have not.
+    func late(for inForce: SettingsInForce) -> [DestinationName] {
+        let wanted = Set(inForce.settings.destinations.compactMap { DestinationName($0.name) })
+        let others = wanted.union(hub.uploaders.all.map(\.name)).subtracting([.main])
+        return ([.main] + others.sorted()).filter { name in
+            guard name == .main || wanted.contains(name), !ending.contains(name) else { return true }
+            return hub.uploaders[name]?.snapshot.revision.map { $0 < inForce.revision } ?? true
+        }
+    }
+
     /// The thread of this destination has ended.
     ///
     /// - Returns: whether it was told to.

@@ -11,6 +11,8 @@ final class ExtrasKeeper {
     private var changes = SmallFiles.Extras()
     /// The extras in force, a JSON object; nil when there are none. Stored rows keep theirs.
     private(set) var json: String?
+    /// The same, for who asks.
+    private(set) var all: [String: String] = [:]
 
     init(hub: Hub) {
         self.hub = hub
@@ -27,9 +29,8 @@ final class ExtrasKeeper {
 
     /// Puts the changes on top of what is configured now.
     func apply(to configured: [String: String]) {
-        let all = changes.applied(to: configured)
+        all = changes.applied(to: configured)
         json = JSONString.object(all)
-        hub.board.publish(extras: all)
     }
 
     /// Durable when it returns.

@@ -14,6 +14,8 @@ final class FenceKeeper {
     var geofences = Geofences()
     /// The session of the events between two sessions of tracking.
     var eventSession: Session?
+    /// All of them, for the board; nil before they have been read.
+    private(set) var known: [Geofence]?
     /// What the small file beside the database says of the states.
     private var keptInside: Set<Int64>?
     /// The database does not know the states of all fences yet.
@@ -30,26 +32,26 @@ final class FenceKeeper {
     func resume(now: BootInstant) {
         let found = hub.content(
             of: hub.files.readGeofences(), otherwise: "there are no geofences until they are added again")
-        let known: [Int64: Geofences.Change]?
+        let stored: [Int64: Geofences.Change]?
         keptInside = hub.content(of: hub.files.readInside(), otherwise: "the database knows the same")
         do {
-            known = try hub.store.geofenceStates()
+            stored = try hub.store.geofenceStates()
         } catch {
             note(error, now: now)
-            known = nil
+            stored = nil
         }
         let inside = keptInside ?? []
         let items = (found?.items ?? []).map { item in
             var item = item
             // Without the database nobody knows since when, or whether the stay has been recorded: it is not twice.
-            item.isInside = known.map { $0[item.key]?.isInside } ?? (inside.contains(item.key) ? true : nil)
+            item.isInside = stored.map { $0[item.key]?.isInside } ?? (inside.contains(item.key) ? true : nil)
             return item
         }
         geofences = Geofences(
-            items, nextKey: found?.nextKey ?? 1, entered: (known ?? [:]).compactMapValues(\.enteredAt))
+            items, nextKey: found?.nextKey ?? 1, entered: (stored ?? [:]).compactMapValues(\.enteredAt))
         settleOrigins(now: now)
-        hub.board.publish(fences: geofences.all)
-        mustStoreStates = known.map { $0.count > items.count { $0.isInside != nil } } ?? true
+        known = geofences.all
+        mustStoreStates = stored.map { $0.count > items.count { $0.isInside != nil } } ?? true
         keepStates(now: now)
     }
 
@@ -120,7 +122,7 @@ final class FenceKeeper {
         let left = Set(changed.items.map(\.key))
         let gone = geofences.items.filter { $0.isInside != nil && !left.contains($0.key) }.map(\.key)
         geofences = changed
-        hub.board.publish(fences: geofences.all)
+        known = geofences.all
         do {
             // What stays behind when this fails belongs to no fence: keys are never used again.
             if !gone.isEmpty { try hub.store.forget(geofences: gone) }

@@ -47,8 +47,6 @@ extension Reader {
             }
         case .addGeofences(let list, let token, let origin):
             complete(token) { () throws(Failure) in
-                // The snapshot before the answer: clients that are notified read it.
-                defer { publish(now: now) }
                 try fences.add(list, by: origin, now: now) { (left, gone) throws(Failure) in
                     try record(exitsFrom: left, forgetting: gone, now: now)
                 }
@@ -56,7 +54,6 @@ extension Reader {
             }
         case .removeGeofences(let ids, let token):
             complete(token) { () throws(Failure) in
-                defer { publish(now: now) }
                 let removed = try fences.remove(ids ?? fences.geofences.all.map(\.id), now: now) {
                     (left, gone) throws(Failure) in
                     try record(exitsFrom: left, forgetting: gone, now: now)
@@ -67,7 +64,7 @@ extension Reader {
             let page = fences.geofences.page(
                 after: id, limit: limit,
                 cornerLimit: limit < Geofences.limit ? Self.cornersInPage : Geofences.cornerLimit)
-            hub.complete(token, .success(.geofences(page.items, isLast: page.isLast)))
+            outbox.complete(token, .success(.geofences(page.items, isLast: page.isLast)))
         case .locate(let request): locate(request, now: now)
         case .setMotion(let motion, let token):
             complete(token) { () throws(Failure) in
@@ -85,7 +82,7 @@ extension Reader {
                 try sessions.admit(request)
                 perform(command, now: now)
             } catch {
-                hub.complete(token, .failure(error))
+                outbox.complete(token, .failure(error))
             }
         case .forget(let token): pipeline.cancelRequest(of: token)
         case .end: break
@@ -93,7 +90,7 @@ extension Reader {
     }
 
     private func complete(_ token: Token, _ body: () throws(Failure) -> Completion) {
-        hub.complete(token, Result(catching: body))
+        outbox.complete(token, Result(catching: body))
     }
 
     /// Begins what is answered later, unless it is refused.
@@ -101,7 +98,7 @@ extension Reader {
         do {
             try body()
         } catch {
-            hub.complete(token, .failure(error))
+            outbox.complete(token, .failure(error))
         }
     }
 
@@ -109,12 +106,13 @@ extension Reader {
 
     /// One step of what is under way.
     func runSteps(now: BootInstant) {
-        for answer in work.run(now: now) { hub.complete(answer.token, answer.result) }
+        for answer in work.run(now: now) { outbox.complete(answer.token, answer.result) }
     }
 
     private func delete(before cutoff: Timestamp?, for token: Token, now: BootInstant) throws(Failure) {
         try work.refuseWhileDeleting()
-        // What can be stored is deleted like everything else, and the rest in memory.
+        // What has been read and can be stored is deleted like everything else, and the rest in memory.
+        followRest(of: [], now: now)
         flush(now: now)
         try forgetPlaces(upTo: cutoff, now: now)
         let everything = try work.delete(before: cutoff, for: token)
@@ -124,8 +122,6 @@ extension Reader {
             recorder.forgetLatest()
             pipeline.forgetPositions()
         }
-        // The snapshot first: what is made anew in place of what is withdrawn looks at it.
-        publish(now: now)
         withdraw(upTo: everything)
     }
 
@@ -158,7 +154,7 @@ extension Reader {
     }
 
     func answer(_ token: Token, _ result: Result<Location?, Failure>) {
-        hub.complete(token, result.map { .location($0) })
+        outbox.complete(token, result.map { .location($0) })
     }
 
     // MARK: Settings
@@ -168,7 +164,7 @@ extension Reader {
         do throws(Failure) {
             if let request = new.serverRequest { try sessions.admit(request) }
         } catch {
-            return hub.post(.settingsApplied(.failure(error)))
+            return outbox.post(.settingsApplied(.failure(error)))
         }
         switch new.kept {
         case .nothing: break
@@ -178,18 +174,18 @@ extension Reader {
                 try hub.makingRoom { () throws(SystemError) in try file.replace(with: bytes) }
             } catch {
                 let reason = "the settings could not be written, and nothing was changed: \(error)"
-                return hub.post(.settingsApplied(.failure(Failure(reason: reason))))
+                return outbox.post(.settingsApplied(.failure(Failure(reason: reason))))
             }
         }
         configure(new.settings, now: now)
-        hub.post(.settingsApplied(.success(())))
+        revision = new.revision
+        outbox.post(.settingsApplied(.success(())))
     }
 
     /// New thresholds apply to the next fix; only a change of gpsd itself makes a new connection.
     private func configure(_ new: Settings, now: BootInstant) {
         settings = new
         battery.configure(new)
-        hub.board.tellsOdometer.store(new.vehicle.tellsOdometer, ordering: .relaxed)
         hub.store.configure(StoreOptions(new))
         work.noteChangedCap()
         extras.apply(to: new.extras)
@@ -199,7 +195,7 @@ extension Reader {
             thresholds: Admission.Thresholds(new), trips: Trips.Thresholds(new),
             isReplay: new.gpsd.replay)
         guard let last = link.configure(new.gpsd, now: now) else { return }
-        for event in last { follow(event, now: now) }
+        followRest(of: last, now: now)
         pipeline.unsettle()
         adjustLink(now: now)
     }

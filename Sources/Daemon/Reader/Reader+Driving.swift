@@ -60,7 +60,6 @@ extension Reader {
             .odometerSet, data: data,
             at: EventTime(at: now, boot: events.boot, anchor: events.anchor(now: now)),
             trips: NewTrips(ended: [], open: pipeline.driving.trip), now: now)
-        publish(now: now)
     }
 
     // MARK: Trips

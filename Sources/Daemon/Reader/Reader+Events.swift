@@ -14,7 +14,8 @@ extension Reader {
     ///   - subject: what it happened to, where there may be several; at most a hundred characters.
     ///   - data: what else is to be said, as made by `EventData`.
     ///   - time: `EventTime(at:boot:anchor:)` of the moment, with `events.boot` and `events.anchor(now:)`.
-    ///   - place: by default where the latest fix was, if it is recent; an event without a time has none.
+    ///   - place: by default where the latest fix was, if it is recent; an event without a time has none, nor one while a
+    ///     person's stop holds: where the vehicle is then is for geofences of a person's alone.
     ///   - trips: the trip under way, to be stored with it; nil leaves what is stored.
     /// - Returns: its id.
     @discardableResult
@@ -25,9 +26,10 @@ extension Reader {
         var moment = hub.clock.time(now: now)
         if case .known(let known, _) = time { moment = known }
         let home = eventHome(at: moment)
+        let present = sessions.holdsAgainstServer ? nil : presentPlace(now: now)
         let event = VehicleEvent(
             id: pipeline.newID(at: moment), session: home.id, happening: happening, subject: subject,
-            data: data, time: time, place: time.isKnown ? place ?? presentPlace(now: now) : nil)
+            data: data, time: time, place: time.isKnown ? place ?? present : nil)
         var new = NewEvents(
             events: [], changes: [], session: home.id, sessionStartedAt: home.startedAt,
             isTracking: sessions.session != nil, extras: extras.json, time: moment, prunesByAge: false,
@@ -66,7 +68,7 @@ extension Reader {
     }
 
     /// What is stored is told: a line each, and whoever listens.
-    func publish(_ events: [VehicleEvent], toListeners hasListeners: Bool) {
+    func tell(_ events: [VehicleEvent], toListeners hasListeners: Bool) {
         for event in events {
             let subject = event.subject.map { " (\($0))" } ?? ""
             let time = if case .known(let time, _) = event.time { time.iso8601 } else { "an unknown time" }
@@ -74,7 +76,7 @@ extension Reader {
                 .eventRecorded,
                 "\(event.happening.kind.rawValue): \(event.happening.type)\(subject) at \(time)",
                 [(.session, event.session.description)])
-            if hasListeners { hub.post(.happened(event)) }
+            if hasListeners { outbox.post(.happened(event)) }
         }
     }
 }

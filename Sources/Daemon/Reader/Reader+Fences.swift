@@ -86,7 +86,8 @@ extension Reader {
         let paused = fences.geofences.ofServers
         let judged = paused.filter { $0.isInside != nil }
         if !judged.isEmpty {
-            let left = judged.filter { $0.isInside == true && $0.fence.notifiesOnExit }
+            // Nothing more is told of them: without an exit a server would take the vehicle to be there, whatever they report.
+            let left = judged.filter { $0.isInside == true }
             let time = exitTime(from: left, now: now)
             recorder.add(
                 exits(

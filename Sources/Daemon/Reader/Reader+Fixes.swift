@@ -6,9 +6,10 @@ internal import Synchronization
 internal import Tracking
 internal import Upload
 
-/// The path of a fix from gpsd to COMMIT, and what is published after it.
+/// The path of a fix from gpsd to COMMIT, and what is told of it.
 extension Reader {
-    func follow(_ event: Source.Event, now: BootInstant) {
+    /// - Parameter readAt: when gpsd has said it.
+    func follow(_ event: Source.Event, readAt: BootInstant, now: BootInstant) {
         switch event {
         case .connected: link.noteConnected()
         case .disconnected(let reason, let delay):
@@ -18,15 +19,27 @@ extension Reader {
             pipeline.unsettle()
             link.noteReceiver(device)
         case .noFix: pipeline.noFix()
-        case .fix(let fix): settle(fix, now: now)
+        case .fix(let fix): settle(fix, readAt: readAt, now: now)
         }
     }
 
-    private func settle(_ fix: Fix, now: BootInstant) {
-        let timing = pipeline.settle(fix, systemClock: hub.clock.system(now: now), now: now)
+    /// What has been read so far, to its end: what comes after it belongs to another session, or to none. It is decided now, and
+    /// written as far as the disk is quick; the rest waits in memory, and is due at once.
+    ///
+    /// - Parameter last: the fixes of epochs that were still open.
+    func followRest(of last: [Source.Event], now: BootInstant) {
+        holdsWrites = true
+        while let event = backlog.next() { follow(event, readAt: backlog.readAt, now: now) }
+        for event in last { follow(event, readAt: now, now: now) }
+        holdsWrites = false
+        if recorder.waiting > 0 { flushUnlessFailed(now: now) }
+    }
+
+    private func settle(_ fix: Fix, readAt: BootInstant, now: BootInstant) {
+        let timing = pipeline.settle(fix, systemClock: hub.clock.system(now: now), now: readAt)
         if let fault = timing.fault { times.report(fault, of: fix, now: now) }
         for earlier in timing.earlier { use(earlier, isLatest: false, now: now) }
-        if let fix = timing.fix { use(ReceiverTime.Arrival(fix: fix, now: now), isLatest: true, now: now) }
+        if let fix = timing.fix { use(ReceiverTime.Arrival(fix: fix, now: readAt), isLatest: true, now: now) }
     }
 
     /// - Parameter isLatest: false: it was kept until the time had settled, and another follows.
@@ -64,7 +77,11 @@ extension Reader {
         } else if let crossings = decision.crossings {
             recorder.add(crossings)
         }
-        // A disk that has just failed is not tried again for every fix.
+        if !holdsWrites || recorder.waiting >= Recorder.limit / 2 { flushUnlessFailed(now: now) }
+    }
+
+    /// A disk that has just failed is not tried again for every fix.
+    private func flushUnlessFailed(now: BootInstant) {
         if recorder.retryAt == nil || recorder.isRetryDue(now) { flush(now: now) }
     }
 
@@ -91,16 +108,22 @@ extension Reader {
         }
     }
 
-    /// Writes what waits, in order. Publishes only what is committed.
-    func flush(now: BootInstant) {
+    /// Writes what waits, in order. Tells only of what is committed.
+    ///
+    /// - Parameter yields: what is left waits for the next turn as soon as a client does.
+    func flush(now: BootInstant, yields: Bool = false) {
         recall(now: now)
         let hadFailed = recorder.error != nil
-        let result = recorder.flush(now: now, clock: BootInstant.current)
-        if hadFailed, recorder.error == nil { hub.post(toUploaders: .storageRecovered) }
+        let result = recorder.flush(now: now, clock: BootInstant.current) { [hub] in
+            yields && hub.hasWorkForReader
+        }
+        if hadFailed, recorder.error == nil { outbox.deliver(toUploaders: .storageRecovered) }
         // However long the disk took, it has answered: this thread makes progress.
-        hub.board.readerWork.begin(.current())
+        let written = BootInstant.current()
+        hub.board.readerWork.begin(written)
+        flushedAt = written
         odometer.note(result.stored, in: pipeline.driving)
-        publish(result)
+        tell(result)
         reportStoreEvents()
         if !result.stored.isEmpty, recorder.waiting == 0, pipeline.wantedMotion == nil {
             sessions.forgetMotion()
@@ -109,9 +132,9 @@ extension Reader {
         fences.keepChangedStates(now: now)
     }
 
-    private func publish(_ result: Recorder.Result) {
+    private func tell(_ result: Recorder.Result) {
         let hasListeners = hub.board.hasListeners.load(ordering: .relaxed)
-        if hasListeners { for location in result.stored { hub.post(.location(location)) } }
+        if hasListeners { for location in result.stored { outbox.post(.location(location)) } }
         for event in result.events {
             let verb = event.crossing.kind == .enter ? "entered" : "left"
             let reason = event.reason.map { " (\($0.rawValue))" } ?? ""
@@ -119,9 +142,9 @@ extension Reader {
                 .geofenceCrossed,
                 "\(verb) geofence \(event.crossing.geofence) at \(event.crossing.time.iso8601)\(reason)",
                 [(.geofence, event.crossing.geofence), (.session, event.session.description)])
-            if hasListeners { hub.post(.crossed(event)) }
+            if hasListeners { outbox.post(.crossed(event)) }
         }
-        publish(result.vehicleEvents, toListeners: hasListeners)
+        tell(result.vehicleEvents, toListeners: hasListeners)
         trigger(after: result)
     }
 
@@ -139,7 +162,7 @@ extension Reader {
             return false
         }
         guard !link.isReleased else { return false }
-        for event in link.release(now: now) { follow(event, now: now) }
+        followRest(of: link.release(now: now), now: now)
         pipeline.release()
         releaseDriving(now: now)
         return true

@@ -39,7 +39,7 @@ extension Reader {
         if link.isReleased { releaseDriving(now: now) }
         // A trip that a power cut has ended.
         if recorder.waiting > 0, recorder.error == nil { flush(now: now) }
-        publishState(now: now)
+        tellState()
     }
 
     /// Reads what has not been read yet, as far as the store answers.
@@ -102,6 +102,6 @@ extension Reader {
         }
         followHold(now: now)
         adjustLink(now: now)
-        publishState(now: now)
+        tellState()
     }
 }

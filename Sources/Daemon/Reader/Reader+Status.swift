@@ -6,22 +6,21 @@ internal import Tracking
 
 /// What others see of the reader.
 extension Reader {
-    func publish(now: BootInstant) {
+    /// A change of the receiver's or gpsd's is reported, and requests that it leaves without hope are refused.
+    func noteHealth(now: BootInstant) {
         let health = link.health(
             now: now, isSettled: pipeline.time.isSettled, repeatsSince: pipeline.time.repeatsSince)
-        hub.board.publish(snapshot(health))
         guard link.note(health) else { return }
         if health == .noDevice, let obstacle = link.obstacle { refuseRequests(obstacle) }
-        hub.post(.sourceChanged)
+        outbox.post(.sourceChanged)
     }
 
-    /// The snapshot first: whoever is notified looks at it.
-    func publishState(now: BootInstant) {
-        publish(now: now)
-        hub.post(.stateChanged(sessions.change))
+    /// Subscribers hear of it.
+    func tellState() {
+        outbox.post(.stateChanged(sessions.change))
     }
 
-    private func snapshot(_ health: SourceHealth) -> ReaderSnapshot {
+    func snapshot() -> ReaderSnapshot {
         var snapshot = ReaderSnapshot()
         let session = sessions.session
         snapshot.state = sessions.state
@@ -29,7 +28,7 @@ extension Reader {
         snapshot.session = session?.id
         snapshot.sessionStartedAt = session?.startedAt
         snapshot.lastLocation = recorder.latest
-        snapshot.health = health
+        snapshot.health = link.health
         snapshot.facts = link.facts
         snapshot.isTimeSettled = pipeline.time.isSettled
         snapshot.rollovers = pipeline.time.rollovers
@@ -48,6 +47,10 @@ extension Reader {
         snapshot.refused = hub.store.counts().losses.refused + recorder.uncounted
         snapshot.lostAt = losses.latest
         snapshot.storageError = recorder.error?.report
+        snapshot.newest = recorder.newest
+        snapshot.fences = fences.known
+        snapshot.extras = extras.all
+        snapshot.revision = revision
         return snapshot
     }
 }

@@ -43,7 +43,7 @@ extension Reader {
                         (.destination, stop.destination.text), (.batch, stop.batch.description),
                         (.command, stop.id),
                     ])
-                hub.post(.commandDone(stop))
+                outbox.post(.commandDone(stop))
             }
         } catch {
             recorder.note(error, now: now)
@@ -63,7 +63,7 @@ extension Reader {
         beginSession()
         followHold(now: now)
         adjustLink(now: now)
-        publishState(now: now)
+        tellState()
         return session.id
     }
 
@@ -85,7 +85,7 @@ extension Reader {
             followHold(now: now)
             flush(now: now)
             sessions.closeLeftOpen(latest: recorder.latest?.fix.time)
-            return publishState(now: now)
+            return tellState()
         }
         guard sessions.session != nil else {
             return try noting(now: now) { () throws(Failure) in
@@ -95,7 +95,7 @@ extension Reader {
             }
         }
         // Epochs that are still open belong to the session.
-        for event in link.flush(now: now) { follow(event, now: now) }
+        followRest(of: link.flush(now: now), now: now)
         guard let session = try sessions.stop(for: wish, at: stopTime(now: now)) else { return }
         pipeline.driving.endTracking()
         followHold(ending: session, now: now)
@@ -103,20 +103,20 @@ extension Reader {
         flush(now: now)
         sessions.close(session, at: hub.clock.time(now: now), now: now)
         triggerAtStop()
-        publishState(now: now)
+        tellState()
     }
 
     /// The state stays; who has decided it may be another.
     private func noting(now: BootInstant, _ note: () throws(Failure) -> Void) throws(Failure) {
         let before = sessions.change
         try note()
-        if sessions.change != before { publishState(now: now) }
+        if sessions.change != before { tellState() }
     }
 
     private func noting(now: BootInstant, _ note: () -> Void) {
         let before = sessions.change
         note()
-        if sessions.change != before { publishState(now: now) }
+        if sessions.change != before { tellState() }
     }
 
     // MARK: The schedule

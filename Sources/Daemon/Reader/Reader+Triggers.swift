@@ -14,18 +14,16 @@ extension Reader {
             settings.vehicle.events.contains(.dwell)
             && result.vehicleEvents.contains { $0.happening == .dwell }
         guard !result.stored.isEmpty || !result.events.isEmpty || hasStays else { return }
-        // Before they are woken: they look at it.
-        if !result.stored.isEmpty { hub.board.publish(newest: recorder.newest) }
         let hasTurned = result.stored.contains { $0.trigger == .motion }
         let standsWithIgnitionOff = vehicle?.hasLastPlace(in: result.stored) ?? false
         for (port, sync) in uploadersThatListen {
-            if isOverThreshold(port.name, sync, result) { port.deliver(.trigger(.threshold)) }
+            if isOverThreshold(port.name, sync, result) { outbox.deliver(.trigger(.threshold), to: port) }
             if hasTurned, sync.triggers.onMotionChange || sync.isLatestOnly {
-                port.deliver(.trigger(.motion))
+                outbox.deliver(.trigger(.motion), to: port)
             }
-            if standsWithIgnitionOff { port.deliver(.trigger(.ignitionOff)) }
-            if !result.events.isEmpty || hasStays { port.deliver(.trigger(.geofence)) }
-            if sync.isLatestOnly, !result.stored.isEmpty { port.noteNewLocation() }
+            if standsWithIgnitionOff { outbox.deliver(.trigger(.ignitionOff), to: port) }
+            if !result.events.isEmpty || hasStays { outbox.deliver(.trigger(.geofence), to: port) }
+            if sync.isLatestOnly, !result.stored.isEmpty { outbox.noteNewLocation(to: port) }
         }
     }
 
@@ -34,7 +32,7 @@ extension Reader {
         let counts = hub.store.counts()
         for (port, sync) in uploadersThatListen
         where sync.isLatestOnly || counts[port.name]?.pending ?? 0 > 0 {
-            port.deliver(.trigger(.sessionStopped))
+            outbox.deliver(.trigger(.sessionStopped), to: port)
         }
     }
 
@@ -60,7 +58,6 @@ extension Reader {
     ///
     /// - Parameter cutoff: what is deleted; nil: everything.
     func withdraw(upTo cutoff: Timestamp?) {
-        if recorder.newest == nil { hub.board.publish(newest: nil) }
-        hub.post(toUploaders: .erased(upTo: cutoff))
+        outbox.deliver(toUploaders: .erased(upTo: cutoff))
     }
 }

@@ -35,8 +35,6 @@ extension Reader {
     /// Somebody says whether the ignition is on. Durable when it returns.
     func setIgnition(_ isOn: Bool, now: BootInstant) throws(Failure) {
         guard let vehicle else { return try IgnitionKeeper.check(settings.vehicle) }
-        // The snapshot before the answer: whoever has asked looks at it.
-        defer { publish(now: now) }
         let found = try vehicle.set(
             isOn, now: now, anchor: events.anchor(now: now), tracking: ignitionsTracking)
         follow(found, now: now)
@@ -106,7 +104,7 @@ extension Reader {
         let counts = hub.store.counts()
         for (port, sync) in uploadersThatListen
         where sync.isLatestOnly || counts[port.name]?.pending ?? 0 > 0 {
-            port.deliver(.trigger(.ignitionOff))
+            outbox.deliver(.trigger(.ignitionOff), to: port)
         }
     }
 }

@@ -7,11 +7,13 @@ internal import Synchronization
 internal import Tracking
 
 /// The reader thread: gpsd → epochs → time → gate → COMMIT, one synchronous call chain that waits for nobody else. It hands
-/// fixes and commands to its parts, none of which knows another, and publishes what follows.
+/// fixes and commands to its parts, none of which knows another. At the end of each turn it publishes what has come of it, and then
+/// says so.
 ///
 /// Confined to its thread.
 final class Reader {
     let hub: Hub
+    let outbox: Outbox
     let recorder: Recorder
     let sessions: SessionKeeper
     let fences: FenceKeeper
@@ -27,7 +29,19 @@ final class Reader {
     /// nil unless the vehicle says something.
     var vehicle: IgnitionKeeper?
     var settings: Settings
+    /// That of the settings.
+    var revision = 0
     var pipeline: FixPipeline
+    var backlog: SourceBacklog
+    /// Locations are only decided, and written later.
+    var holdsWrites = false
+    /// When this turn has last written what was waiting; nil: it has not.
+    var flushedAt: BootInstant?
+    /// Taken from the mailbox, and not carried out yet.
+    private var commands: ArraySlice<ReaderCommand> = []
+
+    /// Seconds; a turn that has taken as long ends.
+    private static let turnLimit = 0.5
 
     /// - Returns: nil when there is no memory for libgps.
     init?(hub: Hub, settings: Settings) {
@@ -35,15 +49,16 @@ final class Reader {
         self.hub = hub
         self.settings = settings
         battery = BatteryKeeper(hub.battery, settings)
-        hub.board.tellsOdometer.store(settings.vehicle.tellsOdometer, ordering: .relaxed)
         self.link = link
+        outbox = Outbox(hub: hub)
+        backlog = SourceBacklog(readAt: hub.startedAt)
         recorder = Recorder(store: hub.store)
         sessions = SessionKeeper(hub: hub, recorder: recorder)
         fences = FenceKeeper(hub: hub, recorder: recorder)
         events = EventKeeper(hub: hub, recorder: recorder)
-        work = StepwiseWork(hub: hub, recorder: recorder)
+        work = StepwiseWork(hub: hub, recorder: recorder, outbox: outbox)
         extras = ExtrasKeeper(hub: hub)
-        times = TimeKeeper(hub: hub)
+        times = TimeKeeper(hub: hub, outbox: outbox)
         odometer = OdometerKeeper(hub: hub)
         var random = SystemRandomNumberGenerator()
         pipeline = FixPipeline(
@@ -54,44 +69,81 @@ final class Reader {
 
     /// Runs until the daemon stops.
     func run() {
-        resume(now: .current())
+        let start = BootInstant.current()
+        hub.board.readerWork.begin(start)
+        resume(now: start)
+        noteHealth(now: start)
+        endTurn()
         while !hub.board.isStopping.load(ordering: .relaxed) {
             let now = BootInstant.current()
             hub.board.readerWork.begin(now)
-            runCommands(now: now)
-            for event in link.run(now: now) {
-                follow(event, now: now)
-                // A slow disk may delay each fix; a client waits for one of them, not for all.
-                if hub.hasWorkForReader { runCommands(now: now) }
-            }
-            expireRequests(now: now)
-            followSchedule(now: now)
-            followVehicle(now: now)
-            expireTrips(now: now)
-            runSteps(now: now)
-            if recorder.isRetryDue(now) { flush(now: now) }
-            stampEvents(now: now)
-            work.shrink(to: settings.store.maxRows, now: now)
-            // While nothing is admitted, perhaps for days, nothing is written.
-            reportStoreEvents()
-            reportLosses(now: now)
-            publish(now: now)
-            if adjustLink(now: now) { publish(now: now) }
+            turn(now: now)
+            endTurn()
             waitForWork(since: now)
         }
         finish(now: .current())
     }
 
+    /// What is due, and no more of it than a client can wait for: a slow disk delays an answer by one commit, not by all.
+    private func turn(now: BootInstant) {
+        runCommands(now: now)
+        followSource(now: now)
+        expireRequests(now: now)
+        followSchedule(now: now)
+        followVehicle(now: now)
+        expireTrips(now: now)
+        runSteps(now: now)
+        if recorder.isRetryDue(now) { flush(now: now, yields: true) }
+        stampEvents(now: now)
+        work.shrink(to: settings.store.maxRows, now: now)
+        // While nothing is admitted, perhaps for days, nothing is written.
+        reportStoreEvents()
+        reportLosses(now: now)
+        noteHealth(now: now)
+        if adjustLink(now: now) { noteHealth(now: now) }
+    }
+
+    /// Shows how things stand, and only then says what the turn has to say.
+    func endTurn() {
+        hub.board.publish(snapshot())
+        outbox.send()
+    }
+
     private func runCommands(now: BootInstant) {
         // Taking the commands clears the wake-up: settings that come after the look at their slot wake this thread again.
-        for command in hub.reader.takeAll() { perform(command, now: now) }
+        if commands.isEmpty { commands = hub.reader.takeAll()[...] }
+        while let command = commands.popFirst() {
+            perform(command, now: now)
+            if !commands.isEmpty, isOver(since: now, .current()) { return }
+        }
+        // What was asked for, whole fleets' fences perhaps, stays no longer in memory.
+        commands = []
         if let new = hub.readerSettings.take() { apply(new, now: now) }
+    }
+
+    /// What gpsd says, until the turn has had its time, or a fix has been written and a client waits.
+    func followSource(now: BootInstant) {
+        if backlog.isEmpty { backlog = SourceBacklog(link.run(now: now), readAt: now) }
+        flushedAt = nil
+        while let event = backlog.next() {
+            follow(event, readAt: backlog.readAt, now: now)
+            // Where nothing is written, no time is lost.
+            if let flushedAt, hub.hasWorkForReader || !commands.isEmpty || isOver(since: now, flushedAt) {
+                return
+            }
+        }
+        backlog = SourceBacklog(readAt: now)
+    }
+
+    private func isOver(since began: BootInstant, _ present: BootInstant) -> Bool {
+        present.seconds(since: began) >= Self.turnLimit
     }
 
     /// - Parameter started: when this round began.
     private func waitForWork(since started: BootInstant) {
         let now = BootInstant.current()
         link.discountPause(seconds: now.seconds(since: started))
+        if !backlog.isEmpty || !commands.isEmpty { return }
         if work.hasSteps || work.mustShrink(to: settings.store.maxRows) { return }
         var poll = PollSet()
         poll.add(hub.reader.wakeup.descriptor)
@@ -114,7 +166,7 @@ final class Reader {
 
     /// The last epoch may still be open: what the receiver has sent is stored before the end.
     private func finish(now: BootInstant) {
-        for event in link.release(now: now) { follow(event, now: now) }
+        followRest(of: link.release(now: now), now: now)
         storeTrip(now: now)
         flush(now: now)
         keepOdometer(now: now)
@@ -122,8 +174,9 @@ final class Reader {
         reportLosses(now: now)
         losses.reportRest(limits: settings.store, uploads: settings.uploads)
         recorder.reportLoss()
-        publish(now: now)
+        noteHealth(now: now)
+        outbox.post(.readerEnded)
+        endTurn()
         hub.board.readerWork.rest()
-        hub.post(.readerEnded)
     }
 }

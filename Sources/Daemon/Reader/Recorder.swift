@@ -152,13 +152,17 @@ final class Recorder {
     /// Writes the waiting rows, oldest first, and then retries what else had failed, until something fails or the disk is
     /// slow: the rest is then due at once.
     ///
-    /// - Parameter clock: asked after each write, which may have taken minutes.
-    func flush(now: BootInstant, clock: () -> BootInstant) -> Result {
+    /// - Parameters:
+    ///   - clock: asked after each write, which may have taken minutes.
+    ///   - mustYield: asked then, too: the rest is to wait.
+    func flush(
+        now: BootInstant, clock: () -> BootInstant, mustYield: () -> Bool = { false }
+    ) -> Result {
         var result = Result()
         var written = 0
         defer { queue.removeFirst(written) }
         for entry in queue {
-            if written > 0, clock().seconds(since: now) > Self.patience {
+            if written > 0, clock().seconds(since: now) > Self.patience || mustYield() {
                 retryAt = now
                 return result
             }

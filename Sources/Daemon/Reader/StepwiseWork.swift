@@ -34,6 +34,7 @@ final class StepwiseWork {
 
     private let hub: Hub
     private let recorder: Recorder
+    private let outbox: Outbox
     private var deletion: DeletionUnderWay?
     private var owed: (work: OwedWork, token: Token)?
     private var rejected: (work: RejectedWork, act: RejectedWork.Act, token: Token)?
@@ -41,9 +42,10 @@ final class StepwiseWork {
     private var mayShrink = true
     private var random = SystemRandomNumberGenerator()
 
-    init(hub: Hub, recorder: Recorder) {
+    init(hub: Hub, recorder: Recorder, outbox: Outbox) {
         self.hub = hub
         self.recorder = recorder
+        self.outbox = outbox
     }
 
     /// Something is to be done before the next fix.
@@ -131,7 +133,7 @@ final class StepwiseWork {
             return retry(current, after: error, now: now)
         }
         if current.work.dissolved.count > dissolved {
-            hub.post(toUploaders: .abort(Array(current.work.dissolved[dissolved...])))
+            outbox.deliver(toUploaders: .abort(Array(current.work.dissolved[dissolved...])))
         }
         deletion = current.work.isFinished ? nil : current
         return current.work.isFinished ? completed(current) : nil
@@ -217,7 +219,9 @@ final class StepwiseWork {
         owed = work.isFinished ? nil : (work, token)
         guard work.isFinished else { return nil }
         work.report()
-        if work.isDueAtOnce { hub.uploaders[work.destination]?.deliver(.trigger(.change)) }
+        if work.isDueAtOnce, let port = hub.uploaders[work.destination] {
+            outbox.deliver(.trigger(.change), to: port)
+        }
         return Answer(token: token, result: .success(.count(work.done)))
     }
 
@@ -236,7 +240,7 @@ final class StepwiseWork {
         // The same goes for room that the upload has been waiting for.
         let port = hub.uploaders[work.destination]
         let hasRoom = act == .purge && port?.snapshot.failure == .deadLettersFull
-        if act == .requeue || hasRoom, work.done > 0 { port?.deliver(.trigger(.change)) }
+        if let port, act == .requeue || hasRoom, work.done > 0 { outbox.deliver(.trigger(.change), to: port) }
         return Answer(token: token, result: .success(.count(work.done)))
     }
 

@@ -1,11 +1,6 @@
 internal import DaemonConfiguration
 internal import Tracking
 
-extension Settings.Vehicle {
-    /// It says something of itself, or somebody has asked for its odometer.
-    var tellsOdometer: Bool { ignition != .none || !supply.isEmpty || events.contains(.odometer) }
-}
-
 extension Trips.Thresholds {
     init(_ settings: Settings) {
         self.init(

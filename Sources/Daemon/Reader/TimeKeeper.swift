@@ -17,20 +17,22 @@ final class TimeKeeper {
     }
 
     private let hub: Hub
+    private let outbox: Outbox
     private var refusalLimit = HourlyLimit()
     private var rolloverLimit = HourlyLimit()
     private var repetitionLimit = HourlyLimit()
     private var jumpLimit = HourlyLimit()
 
-    init(hub: Hub) {
+    init(hub: Hub, outbox: Outbox) {
         self.hub = hub
+        self.outbox = outbox
     }
 
     /// Sets the clock by a settled fix.
     func setClock(by fix: Fix, now: BootInstant) {
         guard hub.clock.observe(fix.time, now: now) else { return }
         // A token may have expired by the clock that there is now, and commands wait for it.
-        hub.post(toUploaders: .timeKnown)
+        outbox.deliver(toUploaders: .timeKnown)
     }
 
     // MARK: Ages

@@ -1,9 +1,10 @@
+internal import Base
 internal import DaemonConfiguration
 internal import Linux
 internal import Tracking
 
-/// The configuration in force, and its changes: one at a time, each durable and applied by the reader before it is answered.
-/// Confined to the main thread.
+/// The configuration in force, and its changes: one at a time, each durable and applied by the reader, and adopted by the
+/// uploaders, before it is answered. Confined to the main thread.
 final class Configurator {
     /// A change that is asked for.
     enum Request {
@@ -30,13 +31,26 @@ final class Configurator {
         var kept = NewSettings.Kept.nothing
         /// What the server asks for with it; nil when it does not.
         var serverRequest: Wish.ServerRequest?
-        /// For whoever asked.
-        var completion = Completion.done
+        /// How many settings it takes back, where somebody wants to know.
+        var removed = 0
+        /// For a server: those of its settings that are set here as well, and have another value. nil: no server asks.
+        var overridden: [String]?
         /// For the log, once it is done.
         var notice: (event: Log.Event, text: String)?
         var warnings: [(event: Log.Event, text: String)] = []
     }
 
+    /// A change that is in force, and that not all uploaders go by yet.
+    private struct Adoption {
+        /// nil: nobody waits for it.
+        var token: Token?
+        var removed: Int
+        /// Then the answer names those that are late.
+        let until: BootInstant
+    }
+
+    /// Seconds that uploaders have: none waits for a request, only for the disk.
+    private static let patience = 2.0
     /// How many changes may wait: one for each connection, and a few whose clients have gone.
     private static let limit = 64
 
@@ -48,9 +62,10 @@ final class Configurator {
     /// The files are bad: earlier ones are in force.
     private var isStale = false
     /// Counts the changes that have come into force.
-    private var revision = 0
+    private(set) var revision = 0
     private var waiting: [(request: Request, token: Token)] = []
     private var underWay: (change: Change, token: Token)?
+    private var adoption: Adoption?
 
     /// Reads the configuration, or the last good one when the files are bad; then what was set while running.
     ///
@@ -112,28 +127,60 @@ final class Configurator {
         proceed(hub)
     }
 
-    /// The reader has applied the change under way, or could not.
-    func finish(_ result: Result<Void, Failure>, _ hub: Hub) {
+    /// The reader has applied the change under way, or could not. Then it is for the uploaders, whose threads may begin or end
+    /// with it: `settle` is to be asked next.
+    func finish(_ result: Result<Void, Failure>, _ hub: Hub, now: BootInstant) {
         guard let (change, token) = underWay else { return }
         underWay = nil
-        if case .success = result {
+        switch result {
+        case .success:
             if change.isFromFiles { isStale = false }
             present = change
             revision += 1
             for port in hub.uploaders.all { port.settings.put(inForce) }
             report(change)
             Log.use(loaded.settings)
+            adoption = Adoption(
+                token: token, removed: change.removed, until: now.advanced(bySeconds: Self.patience))
+            guard let overridden = change.overridden else { return }
+            // Its uploader has this carried out, and may be one of those.
+            adoption?.token = nil
+            hub.complete(token, .success(.configured(overridden: overridden)))
+        case .failure(let failure):
+            hub.complete(token, .failure(failure))
+            proceed(hub)
         }
-        hub.complete(token, result.map { change.completion })
+    }
+
+    /// When the uploaders have had their time; nil: they go by what is in force.
+    var deadline: BootInstant? { adoption?.until }
+
+    /// Answers a change that all uploaders have adopted, or after their time, and goes on with the next.
+    ///
+    /// - Parameter late: destinations that do not go by the settings in force yet.
+    func settle(late: @autoclosure () -> [DestinationName], _ hub: Hub, now: BootInstant) {
+        guard let adopted = adoption else { return }
+        let late = late()
+        guard late.isEmpty || now >= adopted.until else { return }
+        adoption = nil
+        if !late.isEmpty {
+            Log.warning(
+                .settingsChanged,
+                "the settings are in force, but these destinations are still busy with what they did before: "
+                    + Self.list(late.map(\.text)))
+        }
+        if let token = adopted.token {
+            hub.complete(token, .success(.adopted(removed: adopted.removed, late: late)))
+        }
         proceed(hub)
     }
 
     private func proceed(_ hub: Hub) {
-        while underWay == nil, !waiting.isEmpty {
+        while underWay == nil, adoption == nil, !waiting.isEmpty {
             let (request, token) = waiting.removeFirst()
             do throws(Failure) {
                 let change = try plan(request)
-                var new = NewSettings(settings: change.result.loaded.settings)
+                var new = NewSettings(revision: revision + 1, settings: change.result.loaded.settings)
                 new.kept = change.isFromFiles ? .files(lastGood, options) : change.kept
                 new.serverRequest = change.serverRequest
                 // One is under way at a time: this replaces none.
@@ -175,7 +222,7 @@ final class Configurator {
             }
             change.serverRequest = Self.serverRequest(for: Array(offers.keys))
             let overridden = change.result.server.overridden.intersection(offers.keys)
-            change.completion = .configured(overridden: overridden.sorted())
+            change.overridden = overridden.sorted()
             return change
         case .resetServed(let names, let byServer):
             let gone = names.map { Set($0).intersection(served.keys) } ?? Set(served.keys)
@@ -185,8 +232,11 @@ final class Configurator {
                     serverResetting: names, over: served, below: runtime, approved: approved,
                     byServer: byServer)
             }
-            if byServer { change.serverRequest = Self.serverRequest(for: names ?? []) }
-            change.completion = byServer ? .configured(overridden: []) : .count(gone.count)
+            if byServer {
+                change.serverRequest = Self.serverRequest(for: names ?? [])
+                change.overridden = []
+            }
+            change.removed = gone.count
             return change
         case .reload: return try reload()
         }

@@ -18,6 +18,8 @@ struct NewSettings: Sendable {
         case files(LastGoodConfiguration, Daemon.Options)
     }
 
+    /// That which they get once they are in force.
+    var revision = 0
     var settings: Settings
     var kept = Kept.nothing
     /// The server asks for them, which a person's stop may hold against; nil: somebody here does.

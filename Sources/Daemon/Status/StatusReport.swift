@@ -49,7 +49,8 @@ struct StatusReport {
             degraded: Self.degraded(
                 reader, uploader, hasDamagedFiles: !damagedFiles.isEmpty,
                 isConfigurationDegraded: configurator.isDegraded, now: now),
-            damagedFiles: damagedFiles.isEmpty ? nil : damagedFiles)
+            damagedFiles: damagedFiles.isEmpty ? nil : damagedFiles, revision: configurator.revision,
+            adoptedRevision: reader.revision)
     }
 
     private func damagedFiles() -> [String] {
@@ -126,7 +127,8 @@ struct StatusReport {
                 name: name.text, format: sync?.format.name.rawValue, deliver: sync?.deliver.rawValue,
                 orphaned: own.isOrphaned, dropped: own.losses.dropped, pruned: own.losses.pruned,
                 sync: syncStatus(of: name, counts, now: now),
-                auth: Wire.AuthStatus(hub.uploaders[name]?.snapshot.auth ?? AuthState()))
+                auth: Wire.AuthStatus(hub.uploaders[name]?.snapshot.auth ?? AuthState()),
+                adoptedRevision: hub.uploaders[name]?.snapshot.revision)
         }
     }
 

@@ -16,6 +16,7 @@ final class BatchQueue {
     private let hub: Hub
     let installID: String
     private var maker: RequestMaker
+    private var tellsOdometer: Bool
     private var ids: UUIDv7Generator
     private var random = SystemRandomNumberGenerator()
     /// The store knows where batches go now.
@@ -39,18 +40,22 @@ final class BatchQueue {
         case full
     }
 
-    init(port: UploaderPort, hub: Hub, installID: String, _ sync: Settings.Sync?) {
+    init(
+        port: UploaderPort, hub: Hub, installID: String, _ sync: Settings.Sync?, tellsOdometer: Bool
+    ) {
         self.port = port
         self.hub = hub
         self.installID = installID
         maker = RequestMaker(installID: installID, sync)
+        self.tellsOdometer = tellsOdometer
         record = RefusalRecord(store: hub.store, of: port.name)
         ids = UUIDv7Generator(using: &random)
     }
 
     /// Other settings: new batches go by them, and the endpoint is another one, perhaps.
-    func configure(_ sync: Settings.Sync?) {
+    func configure(_ sync: Settings.Sync?, tellsOdometer: Bool) {
         maker.configure(sync)
+        self.tellsOdometer = tellsOdometer
         isEndpointRegistered = false
     }
 
@@ -58,7 +63,8 @@ final class BatchQueue {
     func registerEndpoint(_ sync: Settings.Sync?) throws(StorageError) {
         guard !isEndpointRegistered, let sync else { return }
         let dissolved = try hub.store.adopt(
-            endpoint: sync.fingerprint, format: sync.format.fingerprint, of: port.name)
+            endpoint: sync.fingerprint(tellsOdometer: tellsOdometer), formerly: sync.fingerprint,
+            format: sync.format.fingerprint, of: port.name)
         if dissolved > 0 {
             Log.notice(
                 .batchDissolved,
@@ -123,14 +129,15 @@ final class BatchQueue {
     }
 
     /// Events of the vehicle that the format cannot say: they were owed while it was another one, or nobody knew which. And
-    /// those of geofences that were owed before they were not to be sent.
+    /// those of geofences that were owed before they were not to be sent; in formats with no other events the store has seen to
+    /// that, and owes what must be told all the same.
     private func strays(
         in draft: BatchDraft, _ sync: Settings.Sync
     ) -> (draft: BatchDraft, reason: String)? {
         if !sync.format.carriesVehicleEvents, let stray = draft.ofVehicle {
             return (stray, "its format carries none of the vehicle")
         }
-        if !sync.geofenceEvents, let stray = draft.ofGeofences {
+        if !sync.geofenceEvents, sync.format.carriesVehicleEvents, let stray = draft.ofGeofences {
             return (stray, "its geofence_events is false")
         }
         return nil
@@ -170,7 +177,6 @@ final class BatchQueue {
         let sentAt = hub.clock.time(now: now)
         // Servers keep ids by their time: one of a clock that nobody believes would be kept for years, or forgotten at once.
         let id = ids.next(at: hub.clock.trusted(now: now) ?? draft.newestTime ?? sentAt)
-        let tellsOdometer = hub.board.tellsOdometer.load(ordering: .relaxed)
         guard
             let request = maker.request(
                 for: draft, batch: id, sentAt: sentAt, tellsOdometer: tellsOdometer)

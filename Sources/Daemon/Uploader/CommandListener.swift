@@ -9,8 +9,8 @@ internal import Upload
 ///
 /// Confined to the uploader's thread.
 final class CommandListener {
-    /// Results in one envelope at most: its body stays as small as that of a batch.
-    private static let resultLimit = 100
+    /// Results in one envelope at most: its body stays as small as that of a batch, and a server may pass over what is more.
+    private static let resultLimit = 32
 
     private let port: UploaderPort
     private let hub: Hub
@@ -49,7 +49,7 @@ final class CommandListener {
         let commands = heard.commands.map { NewCommand($0) }
         let known = try hub.store.knownCommands(among: commands, of: port.name)
         var counter: Int64?
-        if heard.warrant != nil, known.added > 0 { counter = try lastCounter() }
+        if heard.warrant != nil, known.added > 0 { counter = try lastCounter(now: now) }
         if intake == nil { intake = try restoredIntake(now: now) }
         self.heard = nil
         let refusal = intake?.admit(
@@ -97,11 +97,14 @@ final class CommandListener {
         Log.warning(.serverCommand, words, fields(batch))
     }
 
-    private func lastCounter() throws(StorageError) -> Int64? {
+    /// Without those that are in the future by a trusted clock: an earlier version took any, and nothing after it.
+    private func lastCounter(now: BootInstant) throws(StorageError) -> Int64? {
         let reading = hub.files.readCommandCounter()
         let file = hub.content(
             of: reading, otherwise: "signed commands that were carried out may be repeated")
-        return [try hub.store.highestCommandCounter(), file?.counter].compactMap(\.self).max()
+        let limit = hub.clock.trusted(now: now).map { ServerCommand.Warrant.latest(at: $0) } ?? .max
+        let kept = file.flatMap { $0.counter <= limit ? $0.counter : nil }
+        return [try hub.store.highestCommandCounter(upTo: limit), kept].compactMap(\.self).max()
     }
 
     private func refused(_ refusal: CommandListRefusal, _ batch: UUIDv7) {

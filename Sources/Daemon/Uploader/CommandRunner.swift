@@ -13,6 +13,7 @@ final class CommandRunner {
 
     private let port: UploaderPort
     private let hub: Hub
+    private let outbox: Outbox
     /// The server may ask for something.
     private(set) var isEnabled = false
     /// With the main thread, which has it carried out.
@@ -32,9 +33,10 @@ final class CommandRunner {
     /// Nothing is begun before that.
     private var retryAt: BootInstant?
 
-    init(port: UploaderPort, hub: Hub) {
+    init(port: UploaderPort, hub: Hub, outbox: Outbox) {
         self.port = port
         self.hub = hub
+        self.outbox = outbox
     }
 
     /// When there is something to do again; nil: when something happens.
@@ -111,9 +113,7 @@ final class CommandRunner {
             }
         }
         // An older database, put back, may hold older lists: the file never goes back.
-        if let counter = next.counter,
-            counter > written ?? hub.files.readCommandCounter().content?.counter ?? 0
-        {
+        if let counter = next.counter, counter > lastBegun(now: now) {
             // Without the database it must be known, too.
             try hub.makingRoom { () throws(SystemError) in
                 try hub.files.write(SmallFiles.CommandCounter(counter: counter))
@@ -121,7 +121,15 @@ final class CommandRunner {
             written = counter
         }
         current = next
-        hub.post(.runCommand(next))
+        outbox.post(.runCommand(next))
+    }
+
+    /// The highest counter in the small file. One in the future by a trusted clock counts as none.
+    private func lastBegun(now: BootInstant) -> Int64 {
+        if let written { return written }
+        guard let kept = hub.files.readCommandCounter().content?.counter else { return 0 }
+        guard let time = hub.clock.trusted(now: now) else { return kept }
+        return ServerCommand.Warrant.isAhead(kept, of: time) ? 0 : kept
     }
 
     /// It has been carried out, or refused, or is to be waited for.
@@ -165,7 +173,7 @@ final class CommandRunner {
         while let (command, outcome, wasBegun) = unwritten.first {
             try hub.store.finish(command, with: outcome, at: time, wasBegun: wasBegun)
             unwritten.removeFirst()
-            hub.post(.commandDone(command.done(with: outcome, at: time)))
+            outbox.post(.commandDone(command.done(with: outcome, at: time)))
         }
     }
 }

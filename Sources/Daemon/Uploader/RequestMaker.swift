@@ -174,6 +174,14 @@ extension Settings.Format {
         }
     }
 
+    /// What the vehicle says of itself decides whether the odometer stands in it.
+    var carriesOdometer: Bool {
+        switch self {
+        case .owntracks, .osmand: true
+        case .beekon, .template, .overland: false
+        }
+    }
+
     /// What else decides the bytes of a batch, as a text; empty for `beekon` as it usually is. What is not set adds nothing:
     /// else an upgrade would look like another setting.
     var identity: String {

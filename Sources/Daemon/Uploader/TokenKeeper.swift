@@ -138,13 +138,15 @@ final class TokenKeeper {
     /// One exchange with the token endpoint, over a connection of its own: nothing that a server still has to say to an earlier
     /// request can be taken for new tokens, or for the end of those that there are.
     ///
-    /// - Parameter isIdle: it is made for its own sake; no drain will report how it went.
+    /// - Parameters:
+    ///   - isIdle: it is made for its own sake; no drain will report how it went.
+    ///   - meanwhile: called while it lasts, whenever something has come for this thread.
     /// - Returns: `due` when it did not take place, or was broken off because the daemon stops.
     @discardableResult
     func exchange(
-        with factory: RequestFactory, isIdle: Bool
+        with factory: RequestFactory, isIdle: Bool, meanwhile: () -> Void = {}
     ) -> Drain.TokenCheck {
-        if let loan { return reported(loan.exchange()) }
+        if let loan { return reported(loan.exchange(meanwhile: meanwhile)) }
         defer { lend(now: .current()) }
         guard let client = HTTPClient(), let request = authenticator.begin(instant(.current())) else {
             return due
@@ -155,7 +157,7 @@ final class TokenKeeper {
             return due
         }
         let began = BootInstant.current()
-        let outcome = post(request.body, factory.options(for: request), over: client)
+        let outcome = post(request.body, factory.options(for: request), over: client, meanwhile)
         report.exchanged(outcome, bytes: request.body.count, since: began, now: .current())
         let answer: Authenticator.Answer
         switch outcome {
@@ -182,9 +184,9 @@ final class TokenKeeper {
         }
     }
 
-    private func post(_ body: [UInt8], _ options: HTTPOptions, over client: consuming HTTPClient)
-        -> HTTPOutcome
-    {
+    private func post(
+        _ body: [UInt8], _ options: HTTPOptions, over client: consuming HTTPClient, _ meanwhile: () -> Void
+    ) -> HTTPOutcome {
         // Signalled when the daemon stops.
         let wakeup = port.commands.wakeup
         var stopSeen: BootInstant?
@@ -193,6 +195,7 @@ final class TokenKeeper {
             port.work.begin(now)
             // Commands wait until the exchange is over; otherwise the wake-up would come again and again.
             wakeup.clear()
+            meanwhile()
             guard board.isStopping.load(ordering: .relaxed) else { return false }
             stopSeen = stopSeen ?? now
             return now.seconds(since: stopSeen ?? now) >= Self.lastExchange

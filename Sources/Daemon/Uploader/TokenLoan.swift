@@ -69,7 +69,9 @@ final class TokenLoan {
     }
 
     /// Asks `main` for another token, and waits for it.
-    func exchange() -> Drain.TokenCheck {
+    ///
+    /// - Parameter meanwhile: called while that lasts, whenever something has come for this thread.
+    func exchange(meanwhile: () -> Void = {}) -> Drain.TokenCheck {
         if let rest = rest(lent, now: .current()) { return rest }
         shared.demand(afterRefusalOf: refused)
         let wakeup = port.commands.wakeup
@@ -79,6 +81,7 @@ final class TokenLoan {
         while !board.isStopping.load(ordering: .relaxed) {
             let now = BootInstant.current()
             port.work.begin(now)
+            meanwhile()
             let found = lent
             let check = check(found)
             guard case .due = check else { return check }

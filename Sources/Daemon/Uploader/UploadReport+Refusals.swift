@@ -12,13 +12,19 @@ extension UploadReport {
     /// Rows that were refused for good since then, for who waits for the drain.
     var refusedRows: Int { refused.rows }
 
-    /// How the drain failed; nil when it has not, or nobody knows.
+    /// How the drain failed; nil when it has not, or nobody knows. Where rows were refused for good it tells of these, and its
+    /// error of what holds up the rest.
     func trouble(_ outcome: DrainOutcome) -> SyncResult.Trouble? {
         switch outcome {
         case .drained:
             guard let latest = refused.latest else { return nil }
             return .init(httpStatus: latest.status == 0 ? nil : latest.status, reason: latest.reason)
         case .transient, .failed:
+            if case .transient = outcome, let latest = refused.latest {
+                return .init(
+                    httpStatus: latest.status == 0 ? nil : latest.status, error: snapshot.lastError,
+                    reason: latest.reason)
+            }
             guard snapshot.storageError == nil else { return .init(error: snapshot.lastError) }
             return .init(
                 httpStatus: snapshot.lastHTTPStatus, mqttCode: snapshot.lastMQTTCode,

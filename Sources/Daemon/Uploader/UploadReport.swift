@@ -56,7 +56,9 @@ final class UploadReport {
 
     // MARK: The board
 
-    func publish(retries: Int, nextAttempt: BootInstant?, auth: AuthState) {
+    /// - Parameter revision: of the settings that have been adopted.
+    func publish(retries: Int, nextAttempt: BootInstant?, auth: AuthState, revision: Int = 0) {
+        snapshot.revision = revision
         snapshot.retries = retries
         snapshot.nextAttempt = nextAttempt
         snapshot.auth = auth
@@ -69,6 +71,7 @@ final class UploadReport {
             post(.syncChanged(port.name))
         }
         if snapshot.auth != before.auth { post(.authChanged(port.name)) }
+        if snapshot.revision != before.revision { post(.settingsAdopted(port.name)) }
     }
 
     func configured(_ sync: Settings.Sync?) {

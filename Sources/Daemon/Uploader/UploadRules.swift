@@ -26,6 +26,12 @@ extension Settings.Sync {
     var order: BatchOrder { format.order == .newest ? .newest : .oldest }
 }
 
+extension Settings.Vehicle {
+    /// It says something of itself, or somebody has asked for its odometer: formats of other clients' servers, which have a field
+    /// for it, tell that as well.
+    var tellsOdometer: Bool { ignition != .none || !supply.isEmpty || events.contains(.odometer) }
+}
+
 extension Settings {
     /// Some destination gets only the newest location.
     var hasLatestOnly: Bool { allDestinations.contains(where: \.sync.isLatestOnly) }
@@ -44,10 +50,20 @@ extension Settings.Sync {
         return sync
     }
 
-    /// Differs whenever the url, the batch size, or what else may have been refused does.
-    var fingerprint: Int64 {
-        "\(batchSize) \(url)\(format.identity)\(platformIdentity)".fingerprint
+    /// Differs whenever the url, the batch size, or what else may have been refused does, as far as the destination's own table
+    /// says it.
+    var fingerprint: Int64 { identity.fingerprint }
+
+    /// The same, with all that may have been refused.
+    ///
+    /// - Parameter tellsOdometer: see ``Settings/Vehicle/tellsOdometer``. Either way it adds something: what a version wrote
+    ///   that did not know of it is told from both.
+    func fingerprint(tellsOdometer: Bool) -> Int64 {
+        guard format.carriesOdometer else { return fingerprint }
+        return (identity + (tellsOdometer ? " odometer" : " no odometer")).fingerprint
     }
+
+    private var identity: String { "\(batchSize) \(url)\(format.identity)\(platformIdentity)" }
 
     /// Stands in every envelope of `beekon`, and nowhere else; empty for the usual one.
     private var platformIdentity: String {

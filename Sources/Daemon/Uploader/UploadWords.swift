@@ -15,8 +15,9 @@ extension DrainOutcome.Failure {
         let next = "; " + Self.next(sync)
         return switch self {
         case .auth:
-            "the server refuses our credentials (\(code)): check [\(table).headers] and [\(table).auth]"
-                + next
+            "the server refuses our credentials (\(code)): check "
+                + (sync?.format.name == .owntracks ? "\(table).username and password, or " : "")
+                + "[\(table).headers] and [\(table).auth]" + next
         case .permanent where sync?.format.name.isForeign == true:
             (sync?.advice(status) ?? "")
                 + (status == nil ? "" : " It answers \(code).")
@@ -114,7 +115,7 @@ extension SyncResult.Outcome {
     init(_ outcome: DrainOutcome, hadWork: Bool, hasRefused: Bool) {
         self =
             switch outcome {
-            case .drained where hasRefused: .rejected
+            case .drained where hasRefused, .transient where hasRefused: .rejected
             case .drained: hadWork ? .drained : .nothingPending
             case .transient: .transient
             case .failed(.auth): .auth

@@ -39,10 +39,10 @@ extension Uploader {
         case .erased(let cutoff):
             commands.erased(upTo: cutoff, now: now)
             if lane?.holds(upTo: cutoff) == true || postscripts.holds(upTo: cutoff) { drain.abort() }
-        case .rebatch(let token): hub.complete(token, rebatch().map { .rebatched($0) })
+        case .rebatch(let token): outbox.complete(token, rebatch().map { .rebatched($0) })
         case .seed(let pair, let settings, let token):
             configure(settings, now: now)
-            hub.complete(token, seed(pair, now: now).map { .done })
+            outbox.complete(token, seed(pair, now: now).map { .done })
         case .storageRecovered:
             commands.obstacleGone()
             if report.snapshot.storageError != nil {
@@ -59,7 +59,7 @@ extension Uploader {
     private func sync(_ token: Token, now: BootInstant) {
         guard sync != nil else {
             let result = SyncResult(outcome: .disabled, uploaded: 0, pending: pending)
-            return hub.complete(token, .success(.synced(result)))
+            return outbox.complete(token, .success(.synced(result)))
         }
         attempts.ask(token, now: now)
     }
@@ -70,7 +70,6 @@ extension Uploader {
         carrier.forgetSessions()
         attempts.trigger(.change, now: now)
         Log.notice(.tokenRefreshed, "new tokens have been given")
-        publish()
         return result
     }
 
@@ -91,10 +90,10 @@ extension Uploader {
 
     private func configure(_ latest: SettingsInForce, now: BootInstant) {
         guard latest.revision > inForce.revision else { return }
-        let old = destination
+        let (old, told) = (destination, fingerprint)
         inForce = latest
         defer { obey(now: now) }
-        guard destination != old else { return }
+        guard destination != old || fingerprint != told else { return }
         attempts.metered.configured(isElsewhere: sync?.nextHop != old?.sync.nextHop)
         let isOtherRequest =
             sync?.request != old?.sync.request || destination?.sharesMainTokens != old?.sharesMainTokens
@@ -121,8 +120,13 @@ extension Uploader {
             besides: obeyed.flatMap { DestinationName($0.name) }, error: error, at: hub.clock.time(now: now))
     }
 
+    /// Of what may have been refused.
+    private var fingerprint: Int64? {
+        sync?.fingerprint(tellsOdometer: inForce.settings.vehicle.tellsOdometer)
+    }
+
     func apply() {
-        queue.configure(sync)
+        queue.configure(sync, tellsOdometer: inForce.settings.vehicle.tellsOdometer)
         lane =
             sync?.isLatestOnly == true
             ? lane ?? LatestQueue(port: port, hub: hub, maker: queue, report: report) : nil

@@ -20,7 +20,7 @@ extension Uploader {
         let isMore = postscripts.isDue(attempts, now: .current())
         let outcome = runDrain(hasWork: hadWork || isMore, isForced: isForced)
         // The reader reports what has happened to the database.
-        if hadWork { hub.reader.wakeup.signal() }
+        if hadWork { outbox.wakeReader() }
         let ended = BootInstant.current()
         // One connection for each drain: nothing is held open until the next, which may be hours away, unless it is to be.
         carrier.rest(sync)
@@ -32,7 +32,6 @@ extension Uploader {
             outcome, retryIn: delay, hadWork: hadWork || isMore, isOwed: drain.isOwed,
             authAdvice: tokens.advice,
             sync, now: ended)
-        publish()
         // The url may have been removed meanwhile: pending rows then stay pending.
         let refused = report.refusedRows
         let result = SyncResult(
@@ -40,7 +39,7 @@ extension Uploader {
                 ? .disabled : SyncResult.Outcome(outcome, hadWork: hadWork, hasRefused: refused > 0),
             uploaded: report.snapshot.uploaded - before, pending: pending, rejected: refused,
             trouble: report.trouble(outcome))
-        for token in askers { hub.complete(token, .success(.synced(result))) }
+        for token in askers { outbox.complete(token, .success(.synced(result))) }
         if result.uploaded >= Self.longDrain { queue.releaseMemory() }
     }
 
@@ -60,6 +59,7 @@ extension Uploader {
                 }
                 if isStopping { drain.stop() }
                 step = drain.handle(event)
+                endStep()
             }
         }
     }
@@ -141,10 +141,8 @@ extension Uploader {
 
     private func exchangeToken() -> Drain.TokenCheck {
         guard let sync else { return .due(hasToken: false) }
-        let check = tokens.exchange(
-            with: RequestFactory(sync, version: Release.version), isIdle: false)
-        publish()
-        return check
+        return tokens.exchange(
+            with: RequestFactory(sync, version: Release.version), isIdle: false, meanwhile: adoptAhead)
     }
 
     private func send(_ batch: FrozenBatch) throws(StorageError) -> Drain.Event {
@@ -168,10 +166,10 @@ extension Uploader {
         // The log says nothing of the vehicle.
         if postscripts.current?.kind != .log { attempts.requested(now: now) }
         report.sending(id, request, at: hub.clock.time(now: now), now: now)
-        publish()
         carrier.begin(
             request, of: id, to: sync, authorization: tokens.authorise(),
-            postscripts.current?.kind.content ?? .rows, at: hub.clock.time(now: now), now: now)
+            postscripts.current?.kind.content ?? (lane == nil ? .rows : .latest),
+            at: hub.clock.time(now: now), now: now)
         // What has arrived meanwhile may prevent the first byte from being sent.
         runCommands(now: .current())
         return .underway
@@ -261,9 +259,9 @@ extension Uploader {
     private func reason(in reply: Upload.Reply, _ judgement: Judgement) -> String? {
         guard judgement.verdict != .accepted else { return nil }
         let secrets = SecretTexts(
-            (sync?.secretTexts ?? []) + (sync?.pathKeys ?? [])
-                + [tokens.sent, tokens.sent?.split(separator: " ").last.map { String($0) }].compactMap(\.self)
-        )
+            (sync?.secretTexts ?? [])
+                + [tokens.sent, tokens.sent?.split(separator: " ").last.map { String($0) }].compactMap(\.self),
+            addresses: sync?.addresses ?? [])
         return reply.reason(hiding: secrets.hidden)
     }
 

@@ -12,7 +12,10 @@ internal import Upload
 final class Uploader {
     let hub: Hub
     let port: UploaderPort
+    let outbox: Outbox
     var inForce: SettingsInForce
+    /// That of later settings, by which all will be begun that has not been yet.
+    private var promised = 0
     var attempts: Attempts
     var drain = Drain()
     var carrier: Carrier
@@ -44,11 +47,15 @@ final class Uploader {
         self.hub = hub
         self.port = port
         self.inForce = inForce
+        let outbox = Outbox(hub: hub)
+        self.outbox = outbox
         self.carrier = carrier
-        queue = BatchQueue(port: port, hub: hub, installID: installID, sync)
-        commands = CommandRunner(port: port, hub: hub)
+        queue = BatchQueue(
+            port: port, hub: hub, installID: installID, sync,
+            tellsOdometer: inForce.settings.vehicle.tellsOdometer)
+        commands = CommandRunner(port: port, hub: hub, outbox: outbox)
         listener = CommandListener(port: port, hub: hub, installID: installID)
-        report = UploadReport(port: port, board: hub.board, post: { hub.post($0) })
+        report = UploadReport(port: port, board: hub.board, post: { outbox.post($0) })
         postscripts = Postscripts(
             port: port, hub: hub, maker: queue, report: report,
             results: ResultOutlet(of: listener, for: commands, hub, port))
@@ -60,23 +67,26 @@ final class Uploader {
 
     /// Runs until the daemon stops.
     func run() {
+        port.work.begin(.current())
         apply()
         recallRefusal()
         obey(now: .current())
         if sync != nil, report.snapshot.storageError != nil || pending > 0 || commands.hasWork {
             attempts.trigger(.started, now: .current())
         }
+        endStep()
         while !isStopping {
             let now = BootInstant.current()
             port.work.begin(now)
             runCommands(now: now)
             if mayUpload(now: now) { upload() } else { idle(now: now) }
-            publish()
+            endStep()
             port.work.rest()
             if !isStopping { waitForWork() }
         }
         carrier.disconnect()
-        hub.post(.uploaderEnded(port.name))
+        outbox.post(.uploaderEnded(port.name))
+        endStep()
     }
 
     /// The destination's table; nil while it has no url.
@@ -143,12 +153,28 @@ final class Uploader {
         return isAdmitted
     }
 
-    func publish() {
+    /// Shows how things stand, and only then says what there is to say: after each step of a drain, and at the end of each turn.
+    func endStep() {
         report.heartbeats(
             sync?.heartbeatSeconds ?? 0, next: attempts.heartbeatDue,
             pausedUntil: attempts.heartbeat.pause(now: .current()))
         report.publish(
-            retries: attempts.retries, nextAttempt: uploadDue, auth: tokens.state(now: .current()))
+            retries: attempts.retries, nextAttempt: uploadDue, auth: tokens.state(now: .current()),
+            revision: max(inForce.revision, promised))
+        outbox.send()
+    }
+
+    /// Tokens are being exchanged, for longer than a client can wait, and nothing else is begun meanwhile. So new settings that
+    /// leave the exchange as it is hold from now on, though they are taken up after it: before the first byte of what follows.
+    func adoptAhead() {
+        guard let new = port.settings.waiting, new.revision > max(inForce.revision, promised) else { return }
+        let later = new.settings.destination(port.name.text)
+        guard let later, let destination, later.sync.auth == destination.sync.auth,
+            later.sync.url == destination.sync.url, later.sync.proxy == destination.sync.proxy,
+            later.sharesMainTokens == destination.sharesMainTokens
+        else { return }
+        promised = new.revision
+        endStep()
     }
 
     /// Nothing is to be sent.
@@ -158,7 +184,6 @@ final class Uploader {
         if let farewell = carrier.tend() {
             Log.info(.uploadFailed, "\(farewell); the next message to \(port.name) makes another")
             report.unrequested(carrier.unrequested, now: now)
-            publish()
         }
         refreshWhenIdle(now: now)
     }
@@ -169,10 +194,10 @@ final class Uploader {
             attempts.metered.admitsRefresh(sync, now: now)
         else { return }
         report.keepingLastError {
-            tokens.exchange(with: RequestFactory(sync, version: Release.version), isIdle: true)
+            tokens.exchange(
+                with: RequestFactory(sync, version: Release.version), isIdle: true, meanwhile: adoptAhead)
         }
         attempts.metered.refreshesDone()
-        publish()
     }
 }
 

@@ -64,13 +64,23 @@ package struct SupportReport {
         var archive = TarArchive(time: now.milliseconds / 1000)
         for file in files {
             let isTrack = file.name.hasPrefix("track/")
-            let text = isTrack ? file.text : scrubber.scrubbed(file.text)
+            var text = isTrack ? file.text : scrubber.scrubbed(file.text)
+            if !hasTrack { text = Self.withoutPlaces(text, file.name) }
             archive.add(Self.folder + file.name, Array(text.utf8))
         }
         guard let packed = archive.packed() else {
             throw Failure("no memory to pack the report", exitCode: 71)
         }
         return (packed, gaps)
+    }
+
+    /// Of what may repeat the words of a server.
+    private static func withoutPlaces(_ text: String, _ name: String) -> String {
+        switch name {
+        case "status.json": Places.hidden(inJSON: text)
+        case "doctor.txt", "journal.txt": Places.hidden(in: text)
+        default: text
+        }
     }
 
     private mutating func add(_ name: String, _ text: String) {
@@ -95,7 +105,8 @@ package struct SupportReport {
         lines.append(
             hasTrack
                 ? "It CONTAINS where this machine has been (--with-track): the folder track. Secrets are replaced by (set)."
-                : "Secrets are replaced by (set). No positions, geofences or extras are in it.")
+                : "Secrets are replaced by (set), what may be a coordinate by (number). No positions, geofences or extras are in it."
+        )
         lines += gaps.isEmpty ? [] : ["", "What could not be read:"] + gaps.map { "- " + $0 }
         files.insert(("README.txt", lines.joined(separator: "\n") + "\n"), at: 0)
     }

@@ -127,10 +127,12 @@ extension Store {
     }
 
     /// The highest number of a signed list that commands came in; nil when there is none.
+    ///
+    /// - Parameter limit: higher ones do not count.
     @available(*, noasync, message: "blocks on the disk")
-    package func highestCommandCounter() throws(StorageError) -> Int64? {
+    package func highestCommandCounter(upTo limit: Int64 = .max) throws(StorageError) -> Int64? {
         try perform("read counter") { (writer) throws(SQLiteError) in
-            try writer.tables.commands.highestCounter()
+            try writer.tables.commands.highestCounter(upTo: limit)
         }
     }
 }

@@ -178,16 +178,19 @@ extension Store {
     /// Records where batches go now, as a number that differs whenever the url or the batch size does. Batches that the
     /// old endpoint refused for good are dissolved; their rows go into new ones. So are all batches of another format.
     ///
-    /// - Parameter format: a number that differs whenever the format does.
+    /// - Parameters:
+    ///   - former: what a version before would have recorded of the same; nil: the same.
+    ///   - format: a number that differs whenever the format does.
     /// - Returns: how many batches have been dissolved for their format.
     @available(*, noasync, message: "blocks on the disk")
     @discardableResult
     package func adopt(
-        endpoint: Int64, format: Int64 = 0, of destination: DestinationName = .main
+        endpoint: Int64, formerly former: Int64? = nil, format: Int64 = 0,
+        of destination: DestinationName = .main
     ) throws(StorageError) -> Int {
         try performAtAnyCost("adopt endpoint") { (writer) throws(SQLiteError) in
             let dissolved = try writer.change(format: format, of: destination)
-            try writer.change(endpoint: endpoint, of: destination)
+            try writer.change(endpoint: endpoint, formerly: former, of: destination)
             return dissolved
         }
     }

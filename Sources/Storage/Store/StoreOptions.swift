@@ -15,6 +15,9 @@ package struct StoreOptions: Equatable, Sendable {
         package var carriesCrossings: Bool
         /// So are events of the vehicle.
         package var carriesVehicleEvents: Bool
+        /// It could have entries and exits, and is to have none, nor anything else of that kind: what is owed still are exits from
+        /// fences that it has been told of entering.
+        var endsEntries: Bool
 
         /// - Parameter carriesEvents: its format carries events of geofences at least.
         package init(
@@ -25,6 +28,7 @@ package struct StoreOptions: Equatable, Sendable {
             self.carriesEvents = carriesEvents && (carriesCrossings || carriesVehicleEvents)
             self.carriesCrossings = carriesEvents && carriesCrossings
             self.carriesVehicleEvents = carriesEvents && carriesVehicleEvents
+            endsEntries = carriesEvents && !self.carriesEvents
         }
     }
 

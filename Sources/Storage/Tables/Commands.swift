@@ -142,8 +142,8 @@ struct Commands {
     }
 
     /// The highest number of a signed list that may still be run, or was. Of one that was begun the small file knows it, too.
-    func highestCounter() throws(SQLiteError) -> Int64? {
-        try db.value("SELECT MAX(counter) FROM commands").flatMap { Int64($0) }
+    func highestCounter(upTo limit: Int64) throws(SQLiteError) -> Int64? {
+        try db.value("SELECT MAX(counter) FROM commands WHERE counter <= \(limit)").flatMap { Int64($0) }
     }
 
     private func all(

@@ -26,6 +26,8 @@ struct EventRow {
     var time: EventTime { stored.time }
     /// No crossing.
     var isOfVehicle: Bool { if case .vehicle = stored { true } else { false } }
+    /// nil for one of the vehicle.
+    var crossing: Crossing? { if case .crossing(let event) = stored { event.crossing } else { nil } }
     /// Of the longest text: a damaged file may hold any.
     var longestText: Int {
         switch stored {

@@ -167,6 +167,27 @@ struct Events {
         return (counts, oldest)
     }
 
+    /// Of the crossings that are owed, for each fence the exit that comes before any entry: that entry has been sent, or is among
+    /// those that are frozen, which go out whatever happens to the rest.
+    func leaves(in owed: SeqSet, besides frozen: SeqSet) throws(SQLiteError) -> SeqSet {
+        let codes = EventRow.codes(crossings: true, []).map(\.description).joined(separator: ", ")
+        let rows = try db.prepare(
+            """
+            SELECT \(EventRow.columns) FROM events \
+            WHERE kind IN (\(codes)) AND uploaded = 0 AND ts IS NOT NULL ORDER BY ts, seq
+            """)
+        var (found, decided) = (SeqSet(), Set<String>())
+        while try rows.step() {
+            let seq = rows.integer(0)
+            guard owed.contains(seq), !frozen.contains(seq), let crossing = EventRow(rows)?.crossing else {
+                continue
+            }
+            let isFirst = decided.insert(crossing.geofence).inserted
+            if isFirst, crossing.kind == .exit { found.insert(seq) }
+        }
+        return found
+    }
+
     func count(in seqs: SeqSet) throws(SQLiteError) -> Int {
         var count: Int64 = 0
         for range in seqs.ranges {

@@ -190,8 +190,16 @@ extension Writer {
     }
 
     /// Dissolves batches whose latest answer was a permanent refusal when `endpoint` is another than before.
-    mutating func change(endpoint: Int64, of destination: DestinationName) throws(SQLiteError) {
-        guard try tables.counters.value(.endpoint, of: destination) != endpoint else { return }
+    ///
+    /// - Parameter former: the same endpoint, as a version before has written it.
+    mutating func change(
+        endpoint: Int64, formerly former: Int64?, of destination: DestinationName
+    ) throws(SQLiteError) {
+        let known = try tables.counters.value(.endpoint, of: destination)
+        guard known != endpoint else { return }
+        guard known != former else {
+            return try tables.counters.set(.endpoint, of: destination, to: endpoint)
+        }
         let refused = ledger[destination].queue.frozen.filter(\.isPermanent)
         try db.transaction { () throws(SQLiteError) in
             for batch in refused { _ = try tables.batches.remove(key: batch.key) }

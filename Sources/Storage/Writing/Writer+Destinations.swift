@@ -22,7 +22,9 @@ extension Writer {
         for index in new.indices where !configured.contains(where: { $0.name == new[index].name }) {
             new[index].isOrphaned = true
         }
-        for destination in configured { configure(destination, in: &new) }
+        for destination in configured {
+            configure(destination, leaves: try leaves(owedTo: destination), in: &new)
+        }
         if configured.isEmpty || !new.contains(where: \.owed.locations.isOpen) { keepForMain(in: &new) }
         if isPlain, try isSettled(new) { return try forgetDebts() }
         try write(new, in: old)
@@ -34,7 +36,19 @@ extension Writer {
             || backlog.rejected > 0 || configured.contains { $0.name == backlog.name }
     }
 
-    private func configure(_ destination: StoreOptions.Destination, in backlogs: inout [Backlog]) {
+    /// Exits that a destination is owed still which is to have no crossings any more: who has been told of an entry, or may
+    /// have been, would believe the vehicle inside for ever.
+    private func leaves(owedTo destination: StoreOptions.Destination) throws(SQLiteError) -> SeqSet {
+        guard destination.endsEntries else { return SeqSet() }
+        let backlog = ledger[destination.name]
+        let frozen = backlog.queue.frozen.reduce(into: SeqSet()) { $0.formUnion($1.members.events) }
+        return try tables.events.leaves(in: backlog.owed.events, besides: frozen)
+            .union(frozen.intersection(backlog.owed.events))
+    }
+
+    private func configure(
+        _ destination: StoreOptions.Destination, leaves: SeqSet, in backlogs: inout [Backlog]
+    ) {
         if !backlogs.contains(where: { $0.name == destination.name }) {
             var backlog = Backlog(name: destination.name)
             backlog.offered = Backlog.Owed()
@@ -43,7 +57,8 @@ extension Writer {
         for index in backlogs.indices where backlogs[index].name == destination.name {
             backlogs[index].isOrphaned = false
             backlogs[index].orphanedAt = nil
-            backlogs[index].open(from: ledger.numbers, carriesEvents: destination.carriesEvents)
+            backlogs[index].open(
+                from: ledger.numbers, carriesEvents: destination.carriesEvents, leaves: leaves)
         }
     }
 
@@ -146,13 +161,15 @@ extension Writer {
 
 extension Backlog {
     /// Owed what comes from now on.
-    mutating func open(from numbers: Ledger.Numbers, carriesEvents: Bool) {
+    ///
+    /// - Parameter leaves: all that it is owed still of events, if it carries none.
+    mutating func open(from numbers: Ledger.Numbers, carriesEvents: Bool, leaves: SeqSet = SeqSet()) {
         if !owed.locations.isOpen {
             owed.locations.formUnion(.from(numbers.next))
             offered.locations.formUnion(.from(numbers.next))
         }
         if !carriesEvents {
-            owed.events = SeqSet()
+            owed.events = leaves
             offered.events.close(before: numbers.nextEvent)
         } else if !owed.events.isOpen {
             owed.events.formUnion(.from(numbers.nextEvent))

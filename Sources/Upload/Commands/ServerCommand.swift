@@ -49,8 +49,11 @@ package struct ServerCommand: Equatable, Sendable {
         ///
         /// - Parameter time: by a trusted clock.
         package static func isAhead(_ counter: Int64, of time: Timestamp) -> Bool {
-            counter > time.milliseconds + lead
+            counter > latest(at: time)
         }
+
+        /// The highest counter that does not.
+        package static func latest(at time: Timestamp) -> Int64 { time.milliseconds + lead }
     }
 
     /// 1…128 printable ASCII characters, chosen by the server, or its batch and its place in the list.

@@ -33,16 +33,13 @@ package struct Acceptance: Equatable, Sendable {
         self.init(member: member, values: sync.acceptValues)
     }
 
-    /// That a name occurs twice is no harm, unless it is the one that counts.
-    private static let limits: JSONReader.Limits = {
-        var limits = JSONReader.Limits()
-        limits.dropsDuplicates = true
-        return limits
-    }()
-
     /// The answer as JSON; a name that occurs twice in an object stands for nothing in it. nil: not to be read to its end.
-    static func json(_ answer: Answer) -> JSON? {
-        answer.isReadable && !answer.isCut ? JSONReader.read(answer.body, limits: limits) : nil
+    static func json(_ answer: Answer) -> JSON? { json(answer, dropsDuplicates: true) }
+
+    private static func json(_ answer: Answer, dropsDuplicates: Bool) -> JSON? {
+        var limits = JSONReader.Limits()
+        limits.dropsDuplicates = dropsDuplicates
+        return answer.isReadable && !answer.isCut ? JSONReader.read(answer.body, limits: limits) : nil
     }
 
     /// What the body of a 2xx says; it must have been kept.
@@ -51,7 +48,19 @@ package struct Acceptance: Equatable, Sendable {
             if answer.isEmpty { return isDemanded ? .refused : .silent }
             return isDemanded || answer.isObject || !answer.isReadable ? .unread : .silent
         }
-        return root[path: member]?.text.map(values.contains) == true ? .taken : .refused
+        guard let found = root[path: member] else { return isDoubled(in: answer, root) ? .unread : .refused }
+        return found.text.map(values.contains) == true ? .taken : .refused
+    }
+
+    /// The first name on the path that leads nowhere is in its object, and more than once. That another is twice is no harm.
+    private func isDoubled(in answer: Answer, _ root: JSON) -> Bool {
+        let all = Self.json(answer, dropsDuplicates: false)
+        var path = ""
+        for name in member.split(separator: ".") {
+            path += (path.isEmpty ? "" : ".") + name
+            if root[path: path] == nil { return all?[path: path] != nil }
+        }
+        return false
     }
 
     /// Why a 2xx is not believed; nil: it is.

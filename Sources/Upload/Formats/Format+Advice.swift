@@ -38,8 +38,9 @@ extension Format {
                     : ", as accept_member and accept_value demand: see the server's log, correct headers or url, or what is "
                         + "demanded.")
         case .doubt(.unread):
-            "The answer cannot be read to its end (more than 64 KiB, compressed without being asked, cut off or no JSON), so it "
-                + "does not say that the batch was taken, as accept_member demands: see the server's log."
+            "The answer cannot be read to its end (more than 64 KiB, compressed without being asked, cut off, no JSON, or "
+                + "accept_member twice), so it does not say that the batch was taken, as accept_member demands: see the "
+                + "server's log."
         case .closed: closed
         }
     }
@@ -116,8 +117,8 @@ extension Format {
                 + "owntracks/USER/DEVICE, which is username and device_id. PhoneTrack answers 400 when its quota of points is "
                 + "used up."
         case 401:
-            "The server refuses the credentials (401): correct headers. Dawarich takes its API key as ?api_key= in url or "
-                + "as a bearer token, and answers the same when the limit of points is reached."
+            "The server refuses the credentials (401): correct username and password, or headers. Dawarich takes its API key "
+                + "as ?api_key= in url or as a bearer token, and answers the same when the limit of points is reached."
         case 402: "Dawarich asks for a subscription (402): complete it in its account settings."
         case 403:
             "The server forbids it (403). PhoneTrack does when the token in url is wrong or the session is locked: copy the "

@@ -7,8 +7,8 @@ package import Tracking
 /// own. GeoJSON features, not compressed. Geofence events are not carried.
 ///
 /// An unknown speed, course or accuracy is −1, as with Core Location, from which the app takes them; an unknown altitude is
-/// left out, because −1 is one. `battery_level` is left out, because nobody measures it; a time on the second has no fraction,
-/// because some receivers read none.
+/// left out, because −1 is one. `battery_level` is left out where the machine has no battery; a time on the second has no
+/// fraction, because some receivers read none.
 package struct OverlandFormat: Equatable, Sendable {
     /// How the server tells vehicles apart; nil leaves that to the url. PhoneTrack prefers it to the name in the url.
     package var deviceID: String?

@@ -21,6 +21,9 @@ struct AnswerHead {
     /// or there is a blank before the colon, or a line that goes on in the next (RFC 9112 sections 5.1 and 5.2), which libcurl
     /// passes over.
     private(set) var hasBadLength = false
+    /// A line has a carriage return that does not end it, which some take for the end of a line: whatever stands behind it may
+    /// be a header or not (RFC 9112 section 2.2).
+    private var hasStrayReturn = false
     /// Of the status line; nil where what the answer begins with is none, or came before this answer and was none: libcurl takes
     /// `http/1.1 500` and `HTTP/x` for 200.
     private(set) var status: Int?
@@ -35,6 +38,7 @@ struct AnswerHead {
     /// What keeps it from being an answer, in words; nil: nothing that has been read.
     var fault: String? {
         if hasBegun, status == nil { return "the answer's first line is no status line" }
+        if hasStrayReturn { return "a line of the answer's head has a carriage return within it" }
         return hasBadLength ? "the answer's Content-Length is no length" : nil
     }
 
@@ -50,11 +54,20 @@ struct AnswerHead {
         if !hasBegun || isComplete && isInterim {
             self = AnswerHead()
             hasBegun = true
+            noteReturns(in: line)
             status = Self.status(line)
             if status != nil { return true }
         }
+        if !isComplete { noteReturns(in: line) }
         readField(line[...])
         return false
+    }
+
+    private mutating func noteReturns(in line: UnsafeRawBufferPointer) {
+        let end = line.last == UInt8(ascii: "\n") ? line.dropLast() : line[...]
+        hasStrayReturn =
+            hasStrayReturn
+            || (end.last == UInt8(ascii: "\r") ? end.dropLast() : end).contains(UInt8(ascii: "\r"))
     }
 
     /// `HTTP/1.1 200`, and whatever behind a space (RFC 9112 section 4).

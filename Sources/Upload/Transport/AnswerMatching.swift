@@ -9,12 +9,27 @@ internal import Envelope
 package struct AnswerMatching: Sendable {
     /// What a request carries.
     package enum Content: Equatable, Sendable {
-        /// A batch with rows.
+        /// A batch with rows, the same at each attempt.
         case rows
+        /// The newest location, in a batch that is made anew for each attempt.
+        case latest
         /// A batch without any: its status, results of commands, or nothing.
         case envelope
         /// Lines of the log, which are no batch.
         case log
+
+        var hasRows: Bool {
+            switch self {
+            case .rows, .latest: true
+            case .envelope, .log: false
+            }
+        }
+    }
+
+    /// What is refused, perhaps. What is made anew for each attempt has another id each time.
+    private enum Subject: Equatable {
+        case batch(UUIDv7)
+        case fresh(Content)
     }
 
     /// Ids of one connection that are remembered. A second answer is noticed at the request that follows it.
@@ -22,14 +37,15 @@ package struct AnswerMatching: Sendable {
 
     /// Of the connection, the latest last.
     private var sent: [UUIDv7] = []
-    /// An answer on this connection has named its batch.
+    /// An acceptance on this connection has named its batch.
     private var namesBatches = false
     private var connection = 0
 
-    /// Refusals in a row that came too early to be believed.
-    private var earlyRefusals = 0
-    /// After so many the next is taken at its word: a server may refuse before it has read everything.
-    private static let earlyRefusalLimit = 2
+    /// Refusals in a row that were not believed, and of what.
+    private var unbelieved: (count: Int, of: Subject)?
+    /// After so many the next is taken at its word: a server may refuse before it has read everything, and may name in its
+    /// refusals what it likes.
+    private static let unbelievedLimit = 2
 
     /// Nothing has been sent.
     package init() {}
@@ -44,32 +60,42 @@ package struct AnswerMatching: Sendable {
         _ answer: Answer, to id: UUIDv7, in format: Format, _ content: Content, over connection: Int
     ) -> String? {
         if connection != self.connection { (sent, namesBatches, self.connection) = ([], false, connection) }
-        if isEarly(answer) { return "it came before the whole request had arrived" }
+        defer { if content != .log { remember(id) } }
+        guard let fault = fault(answer, to: id, in: format, content) else {
+            unbelieved = nil
+            return nil
+        }
+        guard answer.isRefusal else {
+            unbelieved = nil
+            return fault
+        }
+        let subject = content == .rows ? Subject.batch(id) : .fresh(content)
+        let count = unbelieved?.of == subject ? unbelieved?.count ?? 0 : 0
+        unbelieved = count < Self.unbelievedLimit ? (count + 1, subject) : nil
+        return unbelieved == nil ? nil : fault
+    }
+
+    /// A request has come to no answer: refusals before it and after it are not in a row.
+    package mutating func unanswered() {
+        unbelieved = nil
+    }
+
+    /// What servers say of themselves, such as 503, is true whatever they have read.
+    private mutating func fault(
+        _ answer: Answer, to id: UUIDv7, in format: Format, _ content: Content
+    ) -> String? {
+        guard answer.isAcceptance || answer.isRefusal else { return nil }
+        if answer.isEarly { return "it came before the whole request had arrived" }
         guard content != .log else { return nil }
-        defer { remember(id) }
-        let isAcceptance = (200...299).contains(answer.status)
-        guard isAcceptance || answer.status == 400 || answer.status == 422 else { return nil }
         let named = answer.namedBatch
         if named == id {
-            namesBatches = namesBatches || content == .rows
+            namesBatches = namesBatches || answer.isAcceptance && content.hasRows
         } else if let named, format == .beekon || sent.contains(named) {
             return "it names batch \(named)"
-        } else if isAcceptance, named == nil, namesBatches, content == .rows {
+        } else if answer.isAcceptance, named == nil, namesBatches, content.hasRows {
             return "it names no batch, and those before it did"
         }
         return nil
-    }
-
-    /// What is no answer to this request, or not yet: what servers say of themselves, such as 503, is true whatever they have
-    /// read.
-    private mutating func isEarly(_ answer: Answer) -> Bool {
-        let isRefusal = answer.status == 400 || answer.status == 422
-        if answer.isEarly, isRefusal, earlyRefusals < Self.earlyRefusalLimit {
-            earlyRefusals += 1
-            return true
-        }
-        earlyRefusals = 0
-        return answer.isEarly && (200...299).contains(answer.status)
     }
 
     private mutating func remember(_ id: UUIDv7) {
@@ -80,6 +106,11 @@ package struct AnswerMatching: Sendable {
 }
 
 extension Answer {
+    fileprivate var isAcceptance: Bool { (200...299).contains(status) }
+
+    /// Of the request for good.
+    fileprivate var isRefusal: Bool { status == 400 || status == 422 }
+
     /// The UUID that its body, a JSON object, has as `batch_id`; nil without one, or when it cannot be read.
     fileprivate var namedBatch: UUIDv7? {
         guard isReadable, body.contains(UInt8(ascii: "{")),

@@ -98,12 +98,7 @@ package struct Carrier: ~Copyable {
     package mutating func advance(wakeup: Wakeup) -> Progress {
         guard isMQTT else {
             guard case .ended(let outcome) = http.advance(wakeup: wakeup) else { return .underway }
-            guard case .answer(let answer) = outcome, let sent,
-                let fault = matching.fault(
-                    answer, to: sent.id, in: sent.format, sent.content, over: http.connectionNumber)
-            else { return .ended(Delivery(outcome)) }
-            http.disconnect()
-            return .ended(.unmatched(fault))
+            return .ended(delivery(outcome))
         }
         let progress = mqtt?.advance(wakeup: wakeup)
         learn()
@@ -114,9 +109,25 @@ package struct Carrier: ~Copyable {
         }
     }
 
+    /// What a request over HTTP has come to.
+    private mutating func delivery(_ outcome: HTTPOutcome) -> Delivery {
+        guard let sent = sent.take() else { return Delivery(outcome) }
+        guard case .answer(let answer) = outcome else {
+            matching.unanswered()
+            return Delivery(outcome)
+        }
+        guard
+            let fault = matching.fault(
+                answer, to: sent.id, in: sent.format, sent.content, over: http.connectionNumber)
+        else { return Delivery(outcome) }
+        http.disconnect()
+        return .unmatched(fault)
+    }
+
     /// Breaks off the request under way, and closes its connection.
     package mutating func cancel() {
         http.cancel()
+        if sent.take() != nil { matching.unanswered() }
         mqtt?.cancel()
     }
 

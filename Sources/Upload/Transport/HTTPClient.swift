@@ -235,7 +235,7 @@ package struct HTTPClient: ~Copyable {
         var status = 0
         _ = ccurl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
         // libcurl is content with an answer that ends within its headers; nothing may be deleted for one.
-        if response.head.isComplete, !response.head.hasBadLength, response.head.status == status,
+        if response.head.isComplete, response.head.fault == nil, response.head.status == status,
             code == CURLE_OK || code == CURLE_WRITE_ERROR && response.isCut
         {
             return .answer(

@@ -23,7 +23,8 @@ enum ServerReason {
         }
         guard let text = String(validating: body, as: UTF8.self) else { return nil }
         let isMarkup = text.unicodeScalars.first { !$0.properties.isWhitespace && $0 != "\u{FEFF}" } == "<"
-        return isMarkup ? title(of: text).flatMap { line($0, hide) } : line(text, hide)
+        guard isMarkup else { return line(text, hide) }
+        return title(of: text).flatMap { line($0, hide) } ?? line(plain(text), hide)
     }
 
     /// `Unknown vehicle: truck-12 is not registered (/locations/0, index 0)`.
@@ -53,7 +54,11 @@ enum ServerReason {
 
     private static func sentence(in members: [String: JSON], _ hide: (String) -> String) -> String? {
         for name in sentences {
-            if let found = text(members[name]).flatMap({ line($0, hide) }) { return found }
+            if let found = text(members[name]).flatMap({ line($0, hide) }) {
+                // As OAuth has it (RFC 6749): a code, and a sentence beside it.
+                let more = name == "error" ? text(members["error_description"]) : nil
+                return more.flatMap { line($0, hide) }.map { found + ": " + $0 } ?? found
+            }
             guard case .object(let inner)? = members[name] else { continue }
             let texts = (sentences + ["detail", "title"]).lazy.compactMap { text(inner[$0]) }
             if let found = texts.first.flatMap({ line($0, hide) }) { return found }
@@ -76,6 +81,53 @@ enum ServerReason {
         let from = lower.utf8.distance(from: lower.startIndex, to: lower.index(after: open))
         let length = lower.utf8.distance(from: lower.index(after: open), to: end.lowerBound)
         return String(decoding: page.utf8.dropFirst(from).prefix(length), as: UTF8.self)
+    }
+
+    /// The words of a page: what is outside its tags, comments, scripts and styles.
+    private static func plain(_ page: String) -> String {
+        let bytes = Array(page.utf8)
+        // Letters of either case alike.
+        let folded = bytes.map { $0 | 0x20 }
+        var (words, place) = ([UInt8](), 0)
+        func begins(_ text: String) -> Bool { folded[place...].starts(with: text.utf8) }
+        /// Up to behind the next of these; without one, to the end.
+        func skip(to end: String) {
+            while place < bytes.count, !begins(end) { place += 1 }
+            place = min(place + end.utf8.count, bytes.count)
+        }
+        while place < bytes.count {
+            guard bytes[place] == UInt8(ascii: "<") else {
+                words.append(bytes[place])
+                place += 1
+                continue
+            }
+            words.append(UInt8(ascii: " "))
+            if begins("<!--") {
+                skip(to: "-->")
+            } else if let name = ["script", "style"].first(where: { begins("<" + $0) }) {
+                skip(to: "</" + name)
+                skip(to: ">")
+            } else {
+                skipTag(bytes, &place)
+            }
+        }
+        return String(decoding: words, as: UTF8.self)
+    }
+
+    /// To behind its end; what is quoted in it ends nothing.
+    private static func skipTag(_ bytes: [UInt8], _ place: inout Int) {
+        var quote: UInt8?
+        while place < bytes.count {
+            let byte = bytes[place]
+            place += 1
+            if let open = quote {
+                if byte == open { quote = nil }
+            } else if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") {
+                quote = byte
+            } else if byte == UInt8(ascii: ">") {
+                return
+            }
+        }
     }
 
     /// The printable characters, with single spaces between the words.

@@ -1,8 +1,8 @@
-"""A rotation killed at every system call it makes leaves a pair that works, or the one attempt that remains.
+"""A rotation killed at each of its places leaves a pair that works, or the one attempt that remains.
 
-strace kills the uploader's thread, and with it the daemon, at each system call of a rotation and the upload after it,
-one run per call. BEEKOND_LONG=1 takes every call; otherwise every few.
+A place is a call that changes a file or sends, of a rotation and the upload after it; one run for each.
 """
+import itertools
 import os
 import re
 import sys
@@ -12,16 +12,16 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.auth_test import AuthTest
-from support.control_client import ConnectionClosed
 from support.cuts import renamed, trace
 from support.faults import STRACE, syscalls
+from support.places import killed_at, places_of
 from support.token_endpoint import Endpoint
+from support.waiting import wait_for
 
-LONG = os.environ.get("BEEKOND_LONG") == "1"
-STEP = 1 if LONG else 5
+# In the order in which they come.
+OUTCOMES = ("before", "inside", "durable")
 
 
-@unittest.skipUnless(STRACE and os.geteuid() == 0, "needs strace, and root to look into the daemon")
 class CutTests(AuthTest):
     def prepared(self) -> tuple:
         """A daemon whose next sync begins with a rotation: its batch is already frozen, and its token has expired."""
@@ -33,14 +33,12 @@ class CutTests(AuthTest):
         return endpoint, receiver, fake, daemon
 
     def sync(self, daemon) -> bool:
-        """One sync, to its end. Returns whether the daemon lived to see it."""
-        try:
-            daemon.ask_for_sync()
-            daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "the sync has ended")
-            return True
-        except (ConnectionClosed, OSError):
-            return False
+        """One sync, to its end."""
+        daemon.ask_for_sync()
+        wait_for(lambda: not daemon.is_running or daemon.status()["sync"]["pending"] == 0, "the sync has ended")
+        return True
 
+    @unittest.skipUnless(STRACE and os.geteuid() == 0, "needs strace, and root to look into the daemon")
     def test_the_order_of_a_rotation(self):
         """The marker is durable before the exchange, the new pair before its first use."""
         endpoint, receiver, fake, daemon = self.prepared()
@@ -61,34 +59,25 @@ class CutTests(AuthTest):
         write = ["file", "rename", "folder"]
         self.assertEqual(steps, [*write, "exchange", *write, "upload"])
 
-    def test_a_cut_at_every_call(self):
-        calls = self.one(None)[0].calls
-        self.assertGreater(len(calls), 40)
-        outcomes: dict = {}
-        cuts = 0
-        for call in calls[::STEP]:
-            with self.subTest(call=call):
-                seen, outcome = self.one(call)
-                outcomes[outcome] = outcomes.get(outcome, 0) + 1
-                cuts += seen.was_cut
-        print(f"\n  {len(calls)} calls, a cut at every {STEP}.: {outcomes}")
-        self.assertGreater(cuts, len(calls) // STEP // 4, "the faults were injected")
-        # Each of them occurred, or the test does not test what it claims.
-        self.assertEqual(set(outcomes) - {"complete"}, {"before", "inside", "durable"})
-
-    def one(self, call) -> tuple:
+    def test_a_cut_at_every_place(self):
         endpoint, receiver, fake, daemon = self.prepared()
-        seen = trace(daemon, "uploader", lambda: self.sync(daemon), call)
-        if daemon.child.running:
-            self.finish(daemon, fake)
-            return seen, "complete"
-        endpoint.settle()
-        renames = [line for line in seen.lines if re.match(r'rename.*/tokens\.tmp"', line)]
-        # A call that began and did not return may or may not have taken effect.
-        done = [line for line in renames if renamed(line, "/tokens.tmp", "/tokens")]
+        places = places_of(daemon, lambda: self.sync(daemon))
+        self.finish(daemon, fake)
+        self.assertGreater(places, 15)
+        outcomes = []
+        for place in range(1, places + 1):
+            with self.subTest(place=place):
+                outcomes.append(self.one(place))
+        print(f"\n  {places} places: { {name: outcomes.count(name) for name in OUTCOMES} }")
+        # Each of them occurred, or the test does not test what it claims; and nothing that was is undone by a later place.
+        self.assertEqual([name for name, _ in itertools.groupby(outcomes)], list(OUTCOMES))
+
+    def one(self, place: int) -> str:
+        endpoint, receiver, fake, daemon = self.prepared()
+        with killed_at(daemon, place):
+            self.sync(daemon)
         asked, rotations = len(endpoint.requests), endpoint.rotations
         self.assertLessEqual(rotations, 1)
-        daemon.kill()
         daemon.start()
         daemon.listeners.append(self.listener(daemon))
         fake.settle()
@@ -100,12 +89,9 @@ class CutTests(AuthTest):
             outcome = "before"
             self.assertEqual((result, state["state"]), ("drained", "valid"))
             self.assertEqual(len(endpoint.requests), asked + 1)
-        elif len(done) == 2:
-            outcome = "durable"
-            self.assertEqual((result, state["state"], len(endpoint.requests)), ("drained", "valid", asked), seen.lines[-3:])
         elif result == "drained":
-            self.assertEqual(len(renames), 2, "drained with a pair that was never written")
             outcome = "durable"
+            self.assertEqual((state["state"], len(endpoint.requests)), ("valid", asked))
         else:
             outcome = "inside"
             self.assertEqual((result, state["state"], state["reason"]), ("auth", "dead", "rotation_interrupted"))
@@ -114,7 +100,7 @@ class CutTests(AuthTest):
             self.assertEqual(daemon.sync()["outcome"], "auth")
             self.assertEqual(len(endpoint.requests), asked + 1)
         self.finish(daemon, fake)
-        return seen, outcome
+        return outcome
 
     def finish(self, daemon, fake):
         self.check_conservation(daemon)

@@ -67,7 +67,7 @@ class KeyTests(AuthTest):
                 self.assertEqual(daemon.sync()["outcome"], "auth")
                 daemon.configure(**{"sync.auth": {"access_token": Endpoint.MARK + "x", "seed_epoch": 9}})
                 daemon.reload()
-                never(lambda: self.stored(daemon) != before, "the tokens overwritten", 1)
+                never(lambda: self.stored(daemon) != before, "the tokens overwritten")
                 self.assertEqual((len(endpoint.requests), len(receiver.requests)), (1, 2))
                 self.assertEqual(os.path.exists(self.key(daemon)), change != "missing")
                 if change in ("later version", "short"):

@@ -21,8 +21,8 @@ from support.beekonctl import CtlTest
 from support.daemon import NEVER
 from support.fake_daemon import location, status
 from support.fake_gpsd import METERS_PER_DEGREE, iso, tpv
-from support.namespaces import in_namespace, loopback_up
-from support.ports import free_port
+from support.namespaces import in_namespace
+from support.ports import NOBODY
 from support.programs import program
 from support.waiting import PATIENCE, wait_for
 
@@ -165,7 +165,7 @@ class AnotherServerTests(CtlTest):
         found = daemon.status()["sync"]
         self.assertGreater(found["next_attempt"], iso(int(time.time() * 1000) + 1_800_000))
         self.assertEqual(found["last_http_status"], 503)
-        daemon.call("Configure", settings={"sync.url": f"http://127.0.0.1:{free_port()}/x"})
+        daemon.call("Configure", settings={"sync.url": f"http://127.0.0.1:{NOBODY}/x"})
         wait_for(lambda: "onnect" in daemon.status()["sync"].get("last_error", ""), "an attempt at the other")
         found = daemon.status()["sync"]
         self.assertLess(found["next_attempt"], iso(int(time.time() * 1000) + 700_000))
@@ -186,7 +186,7 @@ class RootTests(CtlTest):
         path = self.path("loop.toml")
         os.symlink(path, path)
         backend = self.backend()
-        daemon = self.daemon(free_port(), sync={"url": backend.url}).start()
+        daemon = self.daemon(NOBODY, sync={"url": backend.url}).start()
         found = self.examine(daemon, "--config", path, "--state-dir", daemon.state)
         self.assertEqual(found["configuration"]["result"], "failed")
         self.assertIn("symbolic links", found["configuration"]["text"])
@@ -199,7 +199,7 @@ class RootTests(CtlTest):
     def test_root_without_its_powers(self):
         """As in a container that took them away."""
         bare = (SETPRIV, "--bounding-set=-all", "--inh-caps=-all")
-        daemon = self.daemon(free_port(), sync={"url": self.backend().url}).start()
+        daemon = self.daemon(NOBODY, sync={"url": self.backend().url}).start()
         os.chown(daemon.config, 65534, 65534)
         found = self.examine(daemon, "--config", daemon.config, "--state-dir", daemon.state, prefix=bare)
         self.assertEqual(found["configuration"]["result"], "skipped")
@@ -219,7 +219,7 @@ class RootTests(CtlTest):
         folder = self.folder()
         Path(folder, "journalctl").write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
         os.chmod(os.path.join(folder, "journalctl"), 0o755)
-        daemon = self.daemon(free_port()).start()
+        daemon = self.daemon(NOBODY).start()
         path = self.path("report.tar.gz")
         done = subprocess.run([program("beekonctl"), "report", "-o", path, "--config", daemon.config], stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=60, check=True,
@@ -239,13 +239,15 @@ class BareTests(CtlTest):
         ("rejected retry", 0), ("resend --from -2h", 0), ("commands", 0), ("config show", 0),
         ("config set tracking.distance_meters=7", 0), ("config unset tracking.distance_meters", 0), ("reload", 0),
         ("auth show", 0), ("metrics", 0), ("stop", 0), ("delete --yes", 0), ("destination test main", 64),
+        ("geofence add yard 1 2 100", 0), ("geofence events", 0), ("geofence remove yard", 0), ("extras set a=b", 0),
+        ("extras unset a", 0), ("auth seed", 65), ("rejected export", 0), ("rejected purge --yes", 0),
+        ("destination backfill other --yes", 64), ("destination forget other --yes", 64), ("odometer set 1", 0),
     )
 
     @in_namespace
     def test_every_verb_without_proc(self):
-        loopback_up()
         subprocess.run(["mount", "-t", "tmpfs", "none", "/proc"], check=True)
-        daemon = self.daemon(free_port()).start()
+        daemon = self.daemon(NOBODY).start()
         for words, code in self.VERBS:
             with self.subTest(words):
                 done = subprocess.run([program("beekonctl"), *words.split()], stdin=subprocess.DEVNULL, capture_output=True,
@@ -265,9 +267,8 @@ class BareTests(CtlTest):
 
     @in_namespace
     def test_the_doctor_does_not_say_what_it_cannot_see(self):
-        loopback_up()
         subprocess.run(["mount", "-t", "tmpfs", "none", "/proc"], check=True)
-        daemon = self.daemon(free_port()).start()
+        daemon = self.daemon(NOBODY).start()
         done = self.run_ctl(daemon, "doctor", "--json", "--config", daemon.config, "--state-dir", daemon.state, code=1)
         found = {item["check"]: item for item in json.loads(done.stdout)["findings"]}
         self.assertEqual(found["ModemManager"]["result"], "skipped")

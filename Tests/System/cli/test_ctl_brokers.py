@@ -10,6 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support.beekonctl import CtlTest
 from support.daemon import NEVER
 from support.made_broker import MadeBroker
+from support.post_server import PostServer
 from support.programs import program
 from support.waiting import wait_for
 
@@ -90,6 +91,28 @@ class LoginTests(BrokerTest):
                     self.assertIn(word, text)
                 for word in ("headers", "sync.auth]"):
                     self.assertNotIn(word, text)
+
+    def test_so_does_one_over_http(self):
+        """The format has a username and a password of its own there, too."""
+
+        class Recorder(PostServer):
+            def take(self, query, body):
+                return 401, b""
+
+        recorder = Recorder()
+        self.addCleanup(recorder.stop)
+        fake = self.fake()
+        daemon = self.daemon(fake.port, sync={"url": recorder.url, "format": "owntracks", "device_id": "van",
+                                              "username": "fleet", "password": "x", "interval_seconds": NEVER}).start()
+        daemon.call("Start")
+        fake.settle()
+        wait_for(lambda: daemon.status().get("last_location"), "a location")
+        self.run_ctl(daemon, "sync", code=77)
+        probe = self.run_ctl(daemon, "destination", "test", "main", "--yes", code=1)
+        wait_for(lambda: "401" in daemon.text(), "a word in the log")
+        for text in (probe.stdout, daemon.text()):
+            for word in ("username", "password"):
+                self.assertIn(word, text)
 
 
 if __name__ == "__main__":

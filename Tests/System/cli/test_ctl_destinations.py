@@ -13,7 +13,7 @@ from support.fake_daemon import status
 from support.fake_gpsd import iso
 from support.mosquitto import Mosquitto, Subscriber, needs_mosquitto
 from support.one_row_server import OneRowServer
-from support.ports import free_port
+from support.ports import NOBODY, new_port
 from support.programs import program
 from support.shape_server import ShapeServer, records
 from support.terminal import TerminalTest
@@ -177,7 +177,7 @@ class TrialTests(DestinationTest):
     @needs_mosquitto
     def test_a_broker_must_give_the_message_back(self):
         _, _, _, daemon = self.two()
-        broker = Mosquitto(self.folder(), free_port(), "password_file {}/passwords", "acl_file {}/access")
+        broker = Mosquitto(self.folder(), new_port(), "password_file {}/passwords", "acl_file {}/access")
         for user in ("fleet", "writer", "reader"):
             broker.password(user, user)
         broker.write("access", "user fleet\ntopic owntracks/fleet/#\nuser writer\ntopic write owntracks/writer/#\n"
@@ -190,7 +190,7 @@ class TrialTests(DestinationTest):
         daemon.configure(**{f"destination.{user}": {**common, "username": user, "password": user}
                             for user in ("fleet", "writer", "reader")}, **{
                                 "destination.wrong": {**common, "username": "fleet", "password": "x"},
-                                "destination.dead": {**common, "url": f"mqtt://127.0.0.1:{free_port()}"}})
+                                "destination.dead": {**common, "url": f"mqtt://127.0.0.1:{NOBODY}"}})
         self.run_ctl(daemon, "reload")
         self.assertIn("add --yes", self.run_ctl(daemon, "destination", "test", "fleet", code=64).stderr)
         self.assertEqual(listener.messages, [])

@@ -1,7 +1,6 @@
 """The doctor with a real gpsd, a real daemon and a backend: what it finds, and what it sends."""
 import json
 import os
-import socket
 import sys
 import unittest
 from pathlib import Path
@@ -13,7 +12,7 @@ from support.beekonctl import CtlTest
 from support.conservation import shape_faults
 from support.fake_daemon import status
 from support.mosquitto import Mosquitto, Subscriber, needs_mosquitto
-from support.ports import free_port
+from support.ports import NOBODY, new_port
 from support.programs import needs_gpsd
 from support.shape_server import ShapeServer
 from support.tls import Authority, needs_openssl
@@ -46,7 +45,7 @@ class DoctorTests(ExaminationTest):
 
     @needs_gpsd
     def test_a_simulated_drive(self):
-        port, feed = free_port(), free_port(socket.SOCK_DGRAM)
+        port, feed = new_port(), new_port()
         self.gpsd(port, f"udp://127.0.0.1:{feed}")
         self.simulator(feed)
         backend = self.backend()
@@ -68,8 +67,8 @@ class DoctorTests(ExaminationTest):
         gone, shape = ShapeServer([404]), ShapeServer()
         for server in (gone, shape):
             self.addCleanup(server.stop)
-        daemon, words = self.doctored(free_port(), sync={"url": main.url}, **{
-            "destination.home": {"url": home.url}, "destination.dead": {"url": f"http://127.0.0.1:{free_port()}/"},
+        daemon, words = self.doctored(NOBODY, sync={"url": main.url}, **{
+            "destination.home": {"url": home.url}, "destination.dead": {"url": f"http://127.0.0.1:{NOBODY}/"},
             "destination.foreign": {"url": foreign.url, "format": "osmand", "device_id": "van"},
             "destination.gone": {"url": gone.url, "format": "overland"}, "destination.record": {
                 "url": shape.url, "format": "template", "batch_size": 1},
@@ -91,14 +90,14 @@ class DoctorTests(ExaminationTest):
 
     @needs_mosquitto
     def test_a_broker_is_only_logged_in_at(self):
-        broker = Mosquitto(self.folder(), free_port(), "password_file {}/passwords")
+        broker = Mosquitto(self.folder(), new_port(), "password_file {}/passwords")
         broker.password("fleet", "right")
         broker.start()
         self.addCleanup(broker.kill)
         listener = Subscriber(broker.port, ("fleet", "right"))
         self.addCleanup(listener.close)
         common = {"url": f"mqtt://127.0.0.1:{broker.port}", "format": "owntracks", "device_id": "van", "username": "fleet"}
-        daemon, words = self.doctored(free_port(), **{
+        daemon, words = self.doctored(NOBODY, **{
             "destination.right": {**common, "password": "right"}, "destination.wrong": {**common, "password": "wrong"}})
         found = self.examine(daemon, *words)
         self.assertEqual([found[f"to {name}"]["result"] for name in ("right", "wrong")], ["ok", "failed"], found)
@@ -113,11 +112,11 @@ class DoctorTests(ExaminationTest):
     def test_the_certificate_of_a_broker(self):
         authority = Authority(self.folder())
         certificate, key = authority.certificate("broker")
-        broker = Mosquitto(self.folder(), free_port(), "allow_anonymous true", f"certfile {certificate}", f"keyfile {key}")
+        broker = Mosquitto(self.folder(), new_port(), "allow_anonymous true", f"certfile {certificate}", f"keyfile {key}")
         broker.start()
         self.addCleanup(broker.kill)
         common = {"url": f"mqtts://127.0.0.1:{broker.port}", "format": "owntracks", "device_id": "van"}
-        daemon, words = self.doctored(free_port(), **{
+        daemon, words = self.doctored(NOBODY, **{
             "destination.good": {**common, "ca_file": authority.ca}, "destination.bad": common})
         found = self.examine(daemon, *words)
         self.assertIn("the certificate is valid, the broker accepts the connection", found["to good"]["text"])
@@ -125,7 +124,7 @@ class DoctorTests(ExaminationTest):
         self.assertIn("destination.bad.ca_file", found["to bad"]["remedy"])
 
     def test_what_the_daemon_would_refuse(self):
-        daemon, words = self.doctored(free_port())
+        daemon, words = self.doctored(NOBODY)
         daemon.configure(store={"unsent_days": 0.001})
         found = self.examine(daemon, *words)["configuration"]
         self.assertEqual(found["result"], "failed")
@@ -135,7 +134,7 @@ class DoctorTests(ExaminationTest):
         # A receiver that rejects everything is found before the first fix is lost.
         answers = {400: "failed", 401: "failed", 404: "failed", 503: "failed", 200: "ok"}
         backend = self.backend(answers=list(answers))
-        daemon, words = self.doctored(free_port(), sync={"url": backend.url})
+        daemon, words = self.doctored(NOBODY, sync={"url": backend.url})
         for code, expected in answers.items():
             found = self.examine(daemon, *words)["endpoint"]
             self.assertEqual(found["result"], expected, found)
@@ -145,7 +144,7 @@ class DoctorTests(ExaminationTest):
     @unittest.skipUnless(os.geteuid() == 0, "what is asked is what root is told")
     def test_root_is_not_told_that_a_right_is_missing(self):
         backend = self.backend()
-        daemon, words = self.doctored(free_port(), sync={"url": backend.url})
+        daemon, words = self.doctored(NOBODY, sync={"url": backend.url})
         with open(daemon.config, "a", encoding="utf-8") as file:
             file.write("[store]\nmax_row = 3\n")
         found = self.examine(daemon, *words)
@@ -157,13 +156,12 @@ class DoctorTests(ExaminationTest):
 
     def test_nothing_is_sent_without_a_url(self):
         backend = self.backend()
-        daemon, words = self.doctored(free_port())
+        daemon, words = self.doctored(NOBODY)
         self.assertEqual(self.examine(daemon, *words)["backend"]["result"], "skipped")
         self.assertEqual(backend.requests, [])
 
     def test_faults_on_the_way(self):
-        closed = free_port()
-        daemon, words = self.doctored(free_port(), sync={"url": f"http://127.0.0.1:{closed}/"})
+        daemon, words = self.doctored(NOBODY, sync={"url": f"http://127.0.0.1:{NOBODY}/"})
         found = self.examine(daemon, *words)
         self.assertEqual((found["gpsd"]["result"], found["TCP"]["result"]), ("failed", "failed"))
         self.assertIn("refused", found["TCP"]["text"])
@@ -176,7 +174,7 @@ class DoctorTests(ExaminationTest):
         self.assertEqual((found["DNS"]["result"], found["TCP"]["result"]), ("failed", "skipped"))
 
     def test_a_broken_configuration_and_no_daemon(self):
-        daemon = self.daemon(free_port())
+        daemon = self.daemon(NOBODY)
         with open(daemon.config, "w", encoding="utf-8") as file:
             file.write("[sync]\nbatchsize = 3\n")
         found = self.examine(daemon, "--config", daemon.config, "--state-dir", daemon.state)
@@ -186,7 +184,7 @@ class DoctorTests(ExaminationTest):
     def test_the_empty_batch_names_the_installation_that_there_is_or_none(self):
         """A server takes whoever names another for another installation."""
         backend = self.backend()
-        daemon, words = self.doctored(free_port(), sync={"url": backend.url})
+        daemon, words = self.doctored(NOBODY, sync={"url": backend.url})
         install = daemon.status()["install_id"]
         daemon.terminate()
         self.examine(daemon, *words)
@@ -199,14 +197,14 @@ class DoctorTests(ExaminationTest):
 
     def test_secrets_stay_where_they_are(self):
         backend = self.backend(answers=[500] * 10)
-        daemon, words = self.doctored(free_port(), sync={"url": backend.url + "?key=hunter2"})
+        daemon, words = self.doctored(NOBODY, sync={"url": backend.url + "?key=hunter2"})
         for options in ((), ("--json",)):
             done = self.run_ctl(daemon, "doctor", *words, *options, code=1)
             self.assertNotIn("hunter2", done.stdout + done.stderr)
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can become somebody else")
     def test_a_user_who_may_not_read_the_configuration(self):
-        daemon, words = self.doctored(free_port())
+        daemon, words = self.doctored(NOBODY)
         os.chmod(self.directory, 0o755)
         os.chmod(daemon.directory, 0o755)
         os.chmod(daemon.socket, 0o666)
@@ -223,7 +221,7 @@ class DoctorTests(ExaminationTest):
         daemon = self.fake_daemon(
             GetStatus=status(sync={"state": "failed", "failure": "auth", "last_http_status": 401, "pending": 3}),
             GetConfig={"settings": [
-                {"key": "sync.url", "value": f"http://127.0.0.1:{free_port()}/", "origin": "b.toml:1"}]})
+                {"key": "sync.url", "value": f"http://127.0.0.1:{NOBODY}/", "origin": "b.toml:1"}]})
         found = self.examine(daemon, "--config", self.path("none.toml"))
         self.assertEqual(found["configuration"]["result"], "skipped")
         self.assertEqual(found["TCP"]["result"], "failed")

@@ -17,7 +17,7 @@ from support.beekonctl import CtlTest, drive
 from support.fake_daemon import location, status
 from support.fake_gpsd import iso
 from support.namespaces import in_namespace
-from support.ports import free_port
+from support.ports import NOBODY
 from support.programs import program
 
 DAY = 86_400_000
@@ -132,6 +132,17 @@ class CheckTests(CtlTest):
         self.assertEqual(told["result"], "no_daemon")
         self.run_ctl(daemon, "status", "--check", "--watch", code=64)
 
+    def test_one_that_may_not_be_asked_is_unknown(self):
+        daemon = self.fake_daemon()
+        # What is no socket refuses everybody, as rights do others than root.
+        path = self.path("file")
+        Path(path).write_text("no socket", encoding="utf-8")
+        for socket, word in ((path, "no_daemon"), ("/" + "x" * 200, "unknown")):
+            done = subprocess.run([program("beekonctl"), "status", "--check", "--json", "--socket", socket], capture_output=True,
+                                  text=True, stdin=subprocess.DEVNULL, timeout=60, env=self.environment(daemon))
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertEqual(json.loads(done.stdout)["result"], word)
+
     def test_with_a_real_one(self):
         fake, daemon = self.tracking()
         self.run_ctl(daemon, "status", "--check")
@@ -142,7 +153,7 @@ class CheckTests(CtlTest):
 
 class StartTests(CtlTest):
     def test_a_start_without_a_receiver_says_so(self):
-        daemon = self.daemon(free_port()).start()
+        daemon = self.daemon(NOBODY).start()
         done = self.run_ctl(daemon, "start")
         self.assertTrue(done.stdout.startswith("tracking, session "))
         self.assertIn("gpsd", done.stderr)

@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.beekonctl import CtlTest, needs
 from support.programs import BIN, ROOT, program
+from support.virtual_waits import RealWaits
 from support.waiting import wait_for
 
 PAGES = sorted(glob.glob(os.path.join(ROOT, "etc", "man", "*.[1-8]")))
@@ -151,7 +152,7 @@ class HelpTests(CtlTest):
         os.rename(self.completions("zsh"), os.path.join(folder, "_beekonctl"))
         for typed, expected in (("beekonctl hist", "beekonctl history "), ("beekonctl geofence ad", "beekonctl geofence add "),
                                 ("beekonctl history --format cs", "beekonctl history --format csv ")):
-            with self.subTest(typed):
+            with self.subTest(typed), RealWaits():
                 self.assertIn(expected, self.zsh(folder, typed, expected))
 
     def zsh(self, folder: str, typed: str, expected: str) -> str:

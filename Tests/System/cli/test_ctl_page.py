@@ -72,7 +72,7 @@ def parked_drive() -> list:
 
 @unittest.skipUnless(CHROMIUM, "chromium is not installed")
 class PageTests(CtlTest):
-    real_time = "the browser"
+    real_time = True
 
     def page(self, locations: list, **answers) -> str:
         daemon = self.fake_daemon(ListGeofences=FENCES, **answers)

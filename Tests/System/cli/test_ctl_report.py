@@ -104,6 +104,34 @@ class ReportTests(CtlTest):
         for place, word in words.items():
             self.assertNotIn(word.encode(), raw, place)
 
+    def test_a_server_that_repeats_a_position_tells_it_nobody_else(self):
+        said = (f"latitude {PLACES['latitude']} longitude=+{PLACES['longitude']}, fence [{PLACES['fence longitude']},"
+                f"{PLACES['fence latitude']}] is out of range after 1.5 s")
+        body = json.dumps({"title": "Bad row", "detail": said}).encode()
+        answer = (b"HTTP/1.1 422 X\r\nContent-Type: application/problem+json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
+                  % len(body)) + body
+
+        def serve(link):
+            link.body(link.head())
+            link.send(answer)
+
+        server, fake = self.raw_server(serve), self.fake()
+        daemon = self.daemon(fake.port, sync={"url": server.url, "mode": "manual"}).start()
+        daemon.call("Start")
+        fake.settle()
+        daemon.wait_stored(1)
+        daemon.sync()
+        self.assertIn(PLACES["latitude"], daemon.status()["sync"]["last_reason"])
+        self.assertIn(PLACES["latitude"], daemon.text())
+        data, _ = self.report(daemon)
+        self.search(data, PLACES)
+        files = unpacked(data)
+        self.assertIn("Bad row: latitude ", json.loads(files["status.json"])["sync"]["last_reason"])
+        for name in ("status.json", "journal.txt"):
+            self.assertIn("is out of range after 1.5 s", files[name])
+        data, _ = self.report(daemon, "--with-track")
+        self.assertIn(PLACES["latitude"], unpacked(data)["journal.txt"])
+
     def test_no_secret_and_no_place_is_in_it(self):
         daemon = self.planted()
         # What a server or a library echoes may be in the journal.

@@ -10,7 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.beekonctl import CtlTest
-from support.clocks import no_shim, standing_still
+from support.clocks import standing_still
 from support.fake_daemon import location, status
 from support.fake_gpsd import iso
 from support.programs import program
@@ -172,7 +172,6 @@ CUT = {"watch", "rejected", "trips", "events", "sessions", "history", "plot", "g
        "config-origin", "config"}
 
 
-@unittest.skipIf(no_shim(), str(no_shim()))
 class StoredScreenTests(CtlTest):
     def shown(self, name: str, width: int, *more: str, until: bytes | None = None) -> str:
         words, answers, code = SCREENS[name]

@@ -1,12 +1,10 @@
-"""A server's commands, with the daemon killed at every system call between the arrival of the answer that brings them and
-the acknowledgement of their results: none is lost, none has a second effect, and each result arrives.
+"""A server's commands, with the daemon killed at each place from the request whose answer brings them to the acknowledgement of
+their results: none is lost, none has a second effect, and each result arrives.
 
-strace kills one of the three threads that have a part in it, and with it the daemon, one run per call. BEEKOND_LONG=1 takes
-every call; otherwise every few.
+BEEKOND_LONG=1 takes every place; otherwise some, other ones with each commit.
 """
 from __future__ import annotations
 
-import os
 import sys
 import unittest
 from pathlib import Path
@@ -14,20 +12,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.command_test import FENCE, CommandTest
-from support.control_client import ConnectionClosed
-from support.cuts import trace
-from support.faults import STRACE
+from support.places import killed_at, places_of
+from support.seeds import sample
 from support.waiting import wait_for
 
-LONG = os.environ.get("BEEKOND_LONG") == "1"
-# Runs for each thread, unless it is every call.
-RUNS = 10
-# Its threads, as the kernel names them: who hears of the commands and writes their results, who carries them out, and who
-# hands them over.
-THREADS = ("uploader", "reader", "beekond")
+# Places, unless it is all of them.
+FEW = 25
 
 
-@unittest.skipUnless(STRACE and os.geteuid() == 0, "needs strace, and root to look into the daemon")
 class CutTests(CommandTest):
     def setUp(self):
         super().setUp()
@@ -45,22 +37,19 @@ class CutTests(CommandTest):
         """Whether the daemon knows that the server has all results. Reads the database: the daemon is not disturbed."""
         return daemon.query("SELECT COUNT(*), SUM(is_sent) FROM commands") == [(4, 4)]
 
-    def act(self, daemon) -> bool:
-        """Whether the daemon lived to see the end."""
-        try:
-            daemon.ask_for_sync()
-        except (ConnectionClosed, OSError):
-            return False
-        wait_for(lambda: not daemon.child.running or self.is_over(daemon), "the end of the daemon, or of the commands")
-        return daemon.child.running
+    def act(self, daemon):
+        daemon.ask_for_sync()
+        wait_for(lambda: not daemon.is_running or self.is_over(daemon), "the end of the daemon, or of the commands")
 
-    def one(self, thread: str, call) -> tuple:
-        """Returns what strace saw, and the calls from the answer's arrival on."""
+    def one(self, place: int | None) -> int:
+        """A run that is killed there, or how many places one has."""
         server, fake, daemon = self.prepared()
-        seen = trace(daemon, thread, lambda: self.act(daemon), call)
-        # It may have been killed as late as when strace let go of it.
-        if seen.was_cut or not daemon.child.running:
-            daemon.kill()
+        places = 0
+        if place is None:
+            places = places_of(daemon, lambda: self.act(daemon))
+        else:
+            with killed_at(daemon, place):
+                self.act(daemon)
             daemon.start()
         daemon.sync_until(lambda answer: self.is_over(daemon), "the end of the commands")
         self.check(server, fake, daemon)
@@ -68,8 +57,7 @@ class CutTests(CommandTest):
         daemon.kill()
         server.stop()
         self.receivers.clear()
-        # In another run fewer calls may come before the answer, and the cut with them.
-        return seen, self.since_answer(seen) if call is None and thread == "uploader" else seen.calls
+        return places
 
     def check(self, server, fake, daemon):
         status = daemon.status()
@@ -90,35 +78,14 @@ class CutTests(CommandTest):
         daemon.sync_until(lambda answer: True, "an attempt")
         self.assertTrue(all(len(batches) == 1 for batches in server.homes.values()), server.homes)
 
-    def since_answer(self, seen) -> list:
-        """The calls that begin after the first answer has come."""
-        for number, line in enumerate(seen.lines):
-            if "HTTP/1.1 200" in line:
-                early = sum(1 for one in seen.lines[:number + 1] if one[:1].isalpha())
-                return seen.calls[early:]
-        raise AssertionError("no answer was seen")
-
-    def cut(self, thread: str):
-        # The one that strace interrupts when it comes cannot be chosen: then there would be nothing to look at.
-        calls = [call for call in self.one(thread, None)[1] if call[0] != "restart_syscall"]
-        self.assertGreater(len(calls), 5)
-        step = 1 if LONG else max(len(calls) // RUNS, 1)
-        cuts = 0
-        for call in calls[::step]:
-            with self.subTest(call=call):
-                cuts += self.one(thread, call)[0].was_cut
-        print(f"\n  {thread}: {cuts} cuts at every {step}. of {len(calls)} calls; each of four commands done once, "
-              "each result delivered")
-        self.assertGreater(cuts, len(calls) // step // 4, "the faults were injected")
-
-    def test_who_hears(self):
-        self.cut(THREADS[0])
-
-    def test_who_carries_out(self):
-        self.cut(THREADS[1])
-
-    def test_who_hands_over(self):
-        self.cut(THREADS[2])
+    def test_a_cut_at_every_place(self):
+        places = self.one(None)
+        self.assertGreater(places, 50)
+        chosen = sample("commands", places, FEW)
+        for place in chosen:
+            with self.subTest(place=place):
+                self.one(place)
+        print(f"\n  {len(chosen)} cuts at {places} places; each of four commands done once, each result delivered")
 
 
 if __name__ == "__main__":

@@ -247,6 +247,19 @@ class JournalTests(CommandTest):
         self.assertFalse(listed[identity]["ok"])
 
 
+class ManyResultsTests(CommandTest):
+    def test_an_envelope_has_32_results_at_most(self):
+        """A server may pass over what is more; the others go with the next envelopes, each once."""
+        server = self.server()
+        _, daemon = self.vehicle(server, commands={"max": 64})
+        ids = [server.command("set_config", settings={"tracking.interval_seconds": number + 5}) for number in range(50)]
+        daemon.sync_until(lambda answer: len(server.results) == len(ids), "all results")
+        self.assertEqual(max(len(envelope.results) for envelope in server.envelopes), 32)
+        self.assertTrue(all(len(server.results[identity]) == 1 for identity in ids), server.results)
+        self.assertEqual([identity for envelope in server.envelopes for identity in
+                          (result["id"] for result in envelope.results)], ids)
+
+
 class LoopTests(CommandTest):
     def test_a_server_that_answers_results_with_commands(self):
         """It gets the results of these with the next occasion, not at once: nothing goes round."""

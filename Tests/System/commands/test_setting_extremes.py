@@ -12,7 +12,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.clocks import ClockTest, no_shim
+from support.clocks import ClockTest
 from support.command_server import CommandServer
 from support.control_client import Refusal
 from support.post_server import PostServer
@@ -29,7 +29,6 @@ SPECIAL = {
 }
 
 
-@unittest.skipIf(no_shim(), no_shim())
 class ExtremesTests(ClockTest):
     def tunable(self, daemon) -> dict:
         """Every setting that a server may set, with the extremes of what it may be: as the refusals say it."""
@@ -124,7 +123,6 @@ class Template(PostServer):
         return 200, json.dumps({"commands": commands}).encode()
 
 
-@unittest.skipIf(no_shim(), no_shim())
 class WithoutHeartbeatTests(ClockTest):
     """The format template has none whose answer could take a setting back."""
 

@@ -2,9 +2,7 @@
 import json
 import os
 import re
-import shutil
 import stat
-import subprocess
 import sys
 import unittest
 from pathlib import Path
@@ -14,11 +12,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support.beekonctl import CtlTest
 from support.daemon import NEVER
 from support.fake_gpsd import DEVICE, tpv
-from support.ports import free_port
+from support.nightly import check_with_promtool
+from support.ports import NOBODY
 from support.system_test import in_real_time
 from support.waiting import wait_for
 
-PROMTOOL = shutil.which("promtool")
 # What dashboards and alerts are built on: a name that is missing is a broken promise. promtool passes empty input.
 NAMES = {
     "up", "build_info", "uptime_seconds", "tracking_state", "degraded", "geofences", "fixes_total", "waiting_fixes",
@@ -50,9 +48,7 @@ class MetricsTests(CtlTest):
         self.assertEqual(helps, list(families(text)), "each has its help")
         self.assertEqual(len(samples(text)), len([line for line in text.splitlines() if not line.startswith("#")]),
                          "no sample comes twice")
-        if PROMTOOL:
-            done = subprocess.run([PROMTOOL, "check", "metrics"], input=text, text=True, capture_output=True)
-            self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
+        check_with_promtool(self, text)
 
     def busy(self) -> tuple:
         """A daemon with a token and several destinations: one that has accepted, one that refuses, and one that is not
@@ -63,7 +59,7 @@ class MetricsTests(CtlTest):
             fake.port, sync={"url": main.url}, **{
                 "sync.auth": {"access_token": "abc", "expires_at": 4_102_444_800},
                 "destination.refusing": {"url": refusing.url, "interval_seconds": NEVER},
-                "destination.nobody": {"url": f"http://127.0.0.1:{free_port()}/", "interval_seconds": NEVER}}).start()
+                "destination.nobody": {"url": f"http://127.0.0.1:{NOBODY}/", "interval_seconds": NEVER}}).start()
         daemon.call("Start")
         fake.wait_watched()
         # A time that nothing confirms, and at the end one that has passed.
@@ -112,7 +108,7 @@ class MetricsTests(CtlTest):
         self.receivers.remove(silent)
         fake = self.fake()
         daemon = self.daemon(
-            fake.port, sync={"url": f"http://127.0.0.1:{free_port()}/"}, **{
+            fake.port, sync={"url": f"http://127.0.0.1:{NOBODY}/"}, **{
                 "destination.silent": {"url": silent.url, "timeout_seconds": 1, "interval_seconds": NEVER},
                 # It does not speak TLS.
                 "destination.plain": {"url": plain.url.replace("http:", "https:"), "interval_seconds": NEVER}}).start()
@@ -125,7 +121,7 @@ class MetricsTests(CtlTest):
                      if key.startswith(f'beekond_requests_total{{destination="{name}"') and value}
             self.assertEqual(list(found), [f'beekond_requests_total{{destination="{name}",code="{code}"}}'])
 
-    @in_real_time("what commits take")
+    @in_real_time
     def test_the_histogram_has_every_commit(self):
         fake, daemon = self.tracking()
         before = self.metrics(daemon)

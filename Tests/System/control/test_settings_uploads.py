@@ -54,7 +54,7 @@ class UploadTests(SettingsTest):
         batch = daemon.wait_status(lambda status: status["sync"].get("in_flight_batch"), "a request")["sync"]["in_flight_batch"]
         for threshold in range(1, 6):
             self.set(daemon, sync__sync_threshold=threshold + 100, sync__interval_seconds=3600 + threshold)
-        never(lambda: len(receiver.moments) > 1, "the request is sent again")
+        never(lambda: len(receiver.moments) > 1, "the request is sent again", 40)
         self.assertEqual(daemon.status()["sync"]["in_flight_batch"], batch)
         # A change of the request, or of whether its batch may continue, does.
         receiver.go_on()

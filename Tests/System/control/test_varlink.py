@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.control_client import INTERFACE
 from support.interface import CALLS, SERVICE, description, errors, methods
-from support.ports import free_port
+from support.ports import NOBODY
 from support.system_test import SystemTest
 from support.users import UsersTest, as_user
 from support.waiting import wait_for
@@ -112,7 +112,7 @@ class ErrorTests(ClientTest):
         """Every error of the interface, and all but one of org.varlink.service: no method returns that one."""
         backend = self.backend()
         fake, daemon = self.tracking(store={"durability": "normal"}, sync={"url": backend.url, "interval_seconds": 86400})
-        nowhere = self.daemon(free_port()).start()
+        nowhere = self.daemon(NOBODY).start()
         connection, lost = self.open(daemon), self.open(nowhere)
         far = {"id": "far", "latitude": 91.0, "longitude": 0.0, "radius_meters": 1.0}
         backend.hold()
@@ -178,7 +178,7 @@ class ErrorTests(ClientTest):
 @needs_varlink
 class DeniedTests(UsersTest, ClientTest):
     def test_permission_denied(self):
-        daemon = self.unprivileged_daemon(free_port()).start()
+        daemon = self.unprivileged_daemon(NOBODY).start()
         with as_user("a member of beekon"):
             connection = self.open(daemon)
         for call in (connection.DeleteLocations, connection.PurgeRejected, lambda: connection.SeedAuth(access_token="a")):

@@ -235,9 +235,8 @@ class StreamTests(FramingTest):
                     self.assertIn(key, client.reply()["parameters"])
 
     def test_thousands_at_once_from_a_client_that_does_not_read(self):
-        """First the answers wait in the kernel, then the calls do: nothing is lost, and little is buffered."""
+        """First the answers wait in the kernel, then the calls do: nothing is lost."""
         count = 5000
-        before = resident(self.served)
         with self.served.connect() as client:
             calls = b"".join(frame("GetLocations", {"from": str(index)}) + frame("GetStatus") for index in range(count))
             writer = threading.Thread(target=client.link.sendall, args=(calls,), daemon=True)
@@ -246,9 +245,6 @@ class StreamTests(FramingTest):
             for _ in range(50):
                 self.served.status()
             self.assertTrue(writer.is_alive(), "all of it fits into the sockets: send more")
-            grown = resident(self.served) - before
-            print(f"memory for {len(calls) // 1024} KiB of calls whose answers nobody reads: {grown} KiB more")
-            self.assertLess(grown, 4 * 1024)
             for index in range(count):
                 self.assertEqual(client.reply()["parameters"], {"value": str(index)})
                 self.assertIn("status", client.reply()["parameters"])
@@ -305,12 +301,6 @@ class StreamTests(FramingTest):
             if not self.served.child.running:
                 self.fail(f"it ended at {bytes(message)!r}")
         self.still_serves()
-
-
-def resident(daemon) -> int:
-    """In KiB."""
-    with open(f"/proc/{daemon.child.process.pid}/status", encoding="utf-8") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
 
 
 if __name__ == "__main__":

@@ -16,15 +16,7 @@ from support.waiting import let_pass, never, wait_for
 
 OTHER = "/dev/ttyFAKE1"
 STORED = "SELECT ts, lat, lng, accuracy, speed, bearing, altitude FROM locations ORDER BY seq"
-# Bytes by which the daemon may have grown after a flood. Its whole size is about 12 MB.
-GROWTH = 6 << 20
 LONG = os.environ.get("BEEKOND_LONG") == "1"
-
-
-def resident(daemon) -> int:
-    """In bytes."""
-    with open(f"/proc/{daemon.child.process.pid}/statm", encoding="ascii") as sizes:
-        return int(sizes.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def mended(fields: str) -> bytes:
@@ -235,7 +227,7 @@ class OddPaceTests(OddTest):
 
         threading.Thread(target=trickle, daemon=True).start()
         daemon.wait_health("stale", 15)
-        never(lambda: gps.connections > 1, "a gpsd that still talks is abandoned", 45 if LONG else 3)
+        never(lambda: gps.connections > 1, "a gpsd that still talks is abandoned", 45)
         end.set()
 
     def test_silence_and_then_no_answer(self):
@@ -243,8 +235,6 @@ class OddPaceTests(OddTest):
         gps, daemon = self.tracking()
         gps.is_mute = True
         daemon.wait_health("stale", 15)
-        if not LONG:
-            return
         daemon.wait_health("disconnected", 45)
         gps.is_mute = False
         self.goes_on(gps, daemon)
@@ -276,7 +266,7 @@ class OddPaceTests(OddTest):
 
         began = time.monotonic()
         wait_for(other, "the other receiver takes over", 30)
-        self.assertGreater(time.monotonic() - began, 9)
+        self.assertAlmostEqual(time.monotonic() - began, 10, 2)
         gps.report(*[tpv(gps.next_ms + index * 1000, 10.1, device=OTHER) for index in range(1, 4)])
         daemon.wait_health("ok")
         wait_for(lambda: daemon.query("SELECT 1 FROM locations WHERE lat = 10.1"), "its fixes are stored")
@@ -298,30 +288,19 @@ class OddPaceTests(OddTest):
 
 class FloodTests(OddTest):
     def flood(self, make, megabytes: int) -> tuple:
-        """Sends this much as fast as possible; returns the daemon's size before and after, and how long it took."""
+        """Sends this much as fast as possible; others are answered meanwhile. `make bench` ("hostile") has the memory."""
         gps, daemon = self.tracking()
         gps.drive(50)
         daemon.wait_stored(51)
-        # A first portion, so that buffers reach their size.
-        for _ in range(2):
-            gps.send(make(gps))
-        self.goes_on(gps, daemon)
-        before = resident(daemon)
-        began, sent, slowest = time.monotonic(), 0, 0.0
+        began, sent = time.monotonic(), 0
         while sent < megabytes << 20:
             block = make(gps)
             gps.send(block)
             sent += len(block)
-            asked = time.monotonic()
             daemon.status()
-            slowest = max(slowest, time.monotonic() - asked)
+        # None of them had to wait for anything.
+        self.assertEqual(time.monotonic(), began)
         self.goes_on(gps, daemon, 120)
-        seconds = time.monotonic() - began
-        after = resident(daemon)
-        print(f"{self.id().rsplit('.', 1)[-1]}: {sent >> 20} MB in {seconds:.1f} s, resident {before >> 10} kB before and "
-              f"{after >> 10} kB after, slowest answer {slowest * 1e3:.0f} ms")
-        self.assertLess(after - before, GROWTH)
-        self.assertLess(slowest, 5)
         return gps, daemon
 
     def test_endless_garbage(self):

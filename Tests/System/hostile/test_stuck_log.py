@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.namespaces import in_namespace, loopback_up
+from support.namespaces import in_namespace
 from support.system_test import SystemTest
 
 
@@ -60,12 +60,11 @@ class StuckLogTests(SystemTest):
                 pass
             daemon.call("Stop")
         self.assertRegex(text.decode(), r"\(\d+ lines before this one are lost: nobody read them\)")
-        self.assertLess(daemon.terminate(), 10)
+        self.assertEqual(daemon.terminate(), 0)
 
     @in_namespace
     def test_a_journal_that_hangs(self):
         """Others have filled its queue."""
-        loopback_up()
         os.makedirs("/run/systemd", exist_ok=True)
         subprocess.run(["mount", "-t", "tmpfs", "beekond-test", "/run/systemd"], check=True)
         os.makedirs("/run/systemd/journal")
@@ -86,7 +85,7 @@ class StuckLogTests(SystemTest):
         except BlockingIOError:
             pass
         self.check_goes_on(fake, daemon)
-        self.assertLess(daemon.terminate(), 10)
+        self.assertEqual(daemon.terminate(), 0)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Replies that nobody reads, and requests that nobody completes: many such clients do not fill the memory."""
+"""Replies that nobody reads, and requests that nobody completes: what is kept of them is bounded. `make bench` ("hostile")
+measures what that costs."""
 import json
-import re
 import select
 import socket
 import subprocess
@@ -17,10 +17,6 @@ from support.system_test import SystemTest
 from support.waiting import wait_for
 
 FENCES, CLIENTS = 10_000, 30
-# MB that a debug build may then have, whatever it has given back of what its start took: 42 were measured with pages and with
-# requests, 66 with whole lists, of which each client has two. Without bounds it is more than 200.
-MOST, MOST_WHOLE = 56, 84
-UNIT = Path(__file__).resolve().parents[3] / "systemd" / "beekond.service"
 
 
 def fence(number: int) -> dict:
@@ -28,17 +24,6 @@ def fence(number: int) -> dict:
 
 
 class UnreadTests(SystemTest):
-    def resident(self, line: str = "VmRSS") -> float:
-        with open(f"/proc/{self.served.child.process.pid}/status", encoding="utf-8") as file:
-            return next(int(found.split()[1]) for found in file if found.startswith(line)) * 1024 / 1e6
-
-    def check_unit(self):
-        """What the unit allows is several times what the worst clients have cost so far."""
-        limits = dict(re.findall(r"^(Memory\w+)=(\d+)M$", UNIT.read_text(encoding="utf-8"), re.MULTILINE))
-        high, most = (int(limits[name]) * (1 << 20) / 1e6 for name in ("MemoryHigh", "MemoryMax"))
-        self.assertLess(high, most)
-        self.assertLess(self.resident("VmHWM"), high / 4)
-
     def serve(self, fences: int = 0):
         self.served = self.daemon().start()
         # They would fit into one request; half of them take half of the time that a client waits.
@@ -68,9 +53,6 @@ class UnreadTests(SystemTest):
         for link in links:
             self.assertTrue(link.recv(1, socket.MSG_PEEK))
         self.served.status()
-        resident = self.resident()
-        print(f"\n{CLIENTS} lists that nobody reads: {resident:.1f} MB")
-        self.assertLess(resident, MOST)
         # All of them are served, and so is a client that reads.
         self.assertEqual([len(page) for page in self.listed()], [500] * 20)
         # A client that reads late gets all of it.
@@ -86,7 +68,6 @@ class UnreadTests(SystemTest):
         for link in links:
             link.close()
         self.all_in_one_reply()
-        self.check_unit()
 
     def all_in_one_reply(self):
         """More than they may hold together: some of them are disconnected, and a client that reads gets all of it."""
@@ -98,7 +79,6 @@ class UnreadTests(SystemTest):
         wait_for(lambda: self.count_open(links) < 10, lambda: f"{self.count_open(links)} lists of 2 MB each are kept")
         self.assertGreaterEqual(self.count_open(links), 4)
         wait_for(lambda: "it held most of 16 MB" in self.served.text(), "a line in the log")
-        wait_for(lambda: self.resident() < MOST_WHOLE, lambda: f"{self.resident():.1f} MB")
 
     def count_open(self, links: list) -> int:
         poll = select.poll()
@@ -137,9 +117,6 @@ class UnreadTests(SystemTest):
         for _ in range(8):
             link = self.link(head + b" " * (4 * MEGABYTE - 1000) + b"]}}\0")
             self.assertEqual(link.recv(100), b'{"parameters":{}}\0')
-        resident = self.resident()
-        print(f"\n8 requests of 4 MB whose clients stay: {resident:.1f} MB")
-        self.assertLess(resident, MOST)
         # Incomplete ones displace only each other.
         self.assertGreater(sum(self.send_half(head) for _ in range(6)), 0)
         self.assertEqual(self.served.status()["state"], "idle")

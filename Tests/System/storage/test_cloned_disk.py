@@ -1,8 +1,8 @@
 """A disk that was copied to another machine: the copy gets its own identity, and sends nothing that the original stored."""
+import itertools
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import unittest
@@ -11,11 +11,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.child import Child
-from support.cuts import killing
 from support.daemon import Beekond, rows
-from support.faults import STRACE, no_mounts, no_strace, syscalls
+from support.faults import no_mounts
 from support.namespaces import in_namespace
+from support.places import places_of_start, start_killed_at
+from support.seeds import sample
 from support.system_test import SystemTest
 from support.waiting import wait_for
 
@@ -297,78 +297,79 @@ class CloneTests(CloneTest):
         self.assertIn(found, lines[0])
 
 
-@unittest.skipIf(no_strace(), no_strace())
 class CutTests(CloneTest):
-    """SIGKILL at each rename, unlink and fsync of the separation: the next start completes it, however far it had come.
+    """SIGKILL at the places of the first start of a copy: the next start completes the separation, however far it had come."""
 
-    The number of calls is not assumed: a series ends when the daemon survives, or was killed after the separation.
-    """
+    # Places of each test, unless it is all of them.
+    FEW = 30
 
-    LIMIT = 60
-
-    def test_a_cut_at_every_call(self):
+    def test_a_cut_at_every_place(self):
         daemon = self.original(self.machine(ONE))
         first, second = self.machine(TWO), self.machine(TWO[::-1])
-        cuts = 0
-        for call in ("rename", "unlink", "fsync"):
-            for number in range(1, self.LIMIT):
+        places = self.places(daemon, first)
+        outcomes = []
+        for number, place in enumerate(sorted({1, places, *sample("separation", places, self.FEW)})):
+            with self.subTest(place=place):
                 copy = self.clone(daemon, first)
-                was_cut = self.cut(copy, call, number)
+                start_killed_at(copy, place)
                 is_done = self.identity(copy)["installID"] != self.installation
-                cuts += was_cut and not is_done
+                outcomes.append(is_done)
                 # Every fourth time, the disk is copied to a third machine in the middle of it.
                 copy.environment = second if number % 4 == 0 and not is_done else first
                 copy.start()
                 self.check_separated(copy)
                 copy.kill()
                 shutil.rmtree(copy.directory)
-                if is_done:
-                    break
-            else:
-                self.fail(f"no end to the calls of {call}")
-        print(f"\n  {cuts} cuts")
-        self.assertGreater(cuts, 8)
+        print(f"\n  {len(outcomes)} cuts at {places} places, {sum(outcomes)} of them once it was done")
+        self.assertEqual([done for done, _ in itertools.groupby(outcomes)], [False, True])
+
+    def places(self, daemon, machine: dict) -> int:
+        copy = self.clone(daemon, machine)
+        found = places_of_start(copy)
+        copy.kill()
+        self.assertGreater(found, 50)
+        return found
 
     def test_the_disk_comes_back_before_it_is_done(self):
         """Then nothing has happened, except that the tokens may be gone."""
         first = self.machine(ONE)
         daemon = self.original(first)
-        marks = 0
-        for number in range(1, self.LIMIT):
-            copy = self.clone(daemon, self.machine(TWO))
-            self.cut(copy, "rename", number)
-            identity = self.identity(copy)
-            if identity["installID"] != self.installation:
-                break
-            marks += "separation" in identity
-            copy.environment = first
-            copy.start()
-            status = copy.status()
-            self.assertEqual((status["install_id"], status["session_id"], status["state"]),
-                             (self.installation, self.session, "tracking"), copy.text())
-            self.assertEqual(copy.stored_ids(), self.ids)
-            self.assertEqual([name for name in os.listdir(copy.state) if ".foreign-" in name], [])
-            self.assertNotIn("separation", self.identity(copy))
-            self.assertEqual("is the machine again" in copy.text(), "separation" in identity)
-            copy.kill()
-            shutil.rmtree(copy.directory)
-        else:
-            self.fail("no end to the renames")
-        self.assertGreater(marks, 2)
+        last = self.last_before_done(daemon)
+        marks = set()
+        for place in sorted({1, last, *sample("return", last, self.FEW)}):
+            with self.subTest(place=place):
+                copy = self.clone(daemon, self.machine(TWO))
+                start_killed_at(copy, place)
+                identity = self.identity(copy)
+                self.assertEqual(identity["installID"], self.installation)
+                marks.add("separation" in identity)
+                copy.environment = first
+                copy.start()
+                status = copy.status()
+                self.assertEqual((status["install_id"], status["session_id"], status["state"]),
+                                 (self.installation, self.session, "tracking"), copy.text())
+                self.assertEqual(copy.stored_ids(), self.ids)
+                self.assertEqual([name for name in os.listdir(copy.state) if ".foreign-" in name], [])
+                self.assertNotIn("separation", self.identity(copy))
+                self.assertEqual("is the machine again" in copy.text(), "separation" in identity)
+                copy.kill()
+                shutil.rmtree(copy.directory)
+        self.assertEqual(marks, {False, True}, "before the separation has begun, and in the middle of it")
 
-    def cut(self, copy, call: str, number: int) -> bool:
-        """Starts it and kills it at this call, or once it serves. Returns whether the call came."""
-        # With -D the process is the daemon, and strace ends with it.
-        command = [STRACE, "-D", "-f", "-qq", "-o", os.path.join(copy.directory, "strace"), "-e", f"trace={syscalls(call)}",
-                   "-e", "signal=none", "-e", killing(call, number), *copy.command()]
-        copy.child = Child(command, copy.log, env={**os.environ, **copy.environment})
-        try:
-            wait_for(lambda: not copy.child.running or os.path.exists(copy.socket), "it ends or serves", 60)
-            code = copy.child.process.returncode
-            self.assertIn(code, (None, -signal.SIGKILL), "it ended by itself: " + copy.child.text()[-1000:])
-            return code is not None
-        finally:
-            copy.kill()
+    def last_before_done(self, daemon) -> int:
+        """The last place of a start at which the copy still is the original."""
+        machine = self.machine(TWO)
+        least, most = 0, self.places(daemon, machine)
+        while least + 1 < most:
+            middle = (least + most) // 2
+            copy = self.clone(daemon, machine)
+            start_killed_at(copy, middle)
+            if self.identity(copy)["installID"] == self.installation:
+                least = middle
+            else:
+                most = middle
+            shutil.rmtree(copy.directory)
+        return least
 
 
 if __name__ == "__main__":

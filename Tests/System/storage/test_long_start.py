@@ -3,7 +3,6 @@ import os
 import signal
 import sqlite3
 import sys
-import time
 import unittest
 from pathlib import Path
 
@@ -33,7 +32,7 @@ COPY = f"""
 
 @unittest.skipIf(no_strace(), no_strace())
 class LongStartTests(SystemTest):
-    real_time = "a disk that takes real time"
+    real_time = True
 
     def setUp(self):
         super().setUp()
@@ -85,11 +84,8 @@ class LongStartTests(SystemTest):
         wait_for(lambda: any(text.startswith("EXTEND_TIMEOUT_USEC=") for text in self.manager.said), "it asks for time", LONG)
         self.assertNotIn("READY=1", self.manager.said)
         self.assertIn("EXTEND_TIMEOUT_USEC=60000000", self.manager.said)
-        began = time.monotonic()
         self.held.child.signal(signal.SIGTERM)
         self.assertEqual(self.held.child.wait(LONG), 0)
-        print(f"\nended {time.monotonic() - began:.2f} s after SIGTERM")
-        self.assertLess(time.monotonic() - began, 10)
         self.assertNotIn("READY=1", self.manager.said, "the start was not over")
         self.assertIn("told to end while it started", self.held.text())
         self.check_whole()

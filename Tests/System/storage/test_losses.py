@@ -7,10 +7,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.clocks import ClockTest, no_shim
+from support.clocks import ClockTest
 from support.daemon import NEVER
 from support.fake_gpsd import tpv
-from support.ports import free_port
+from support.ports import NOBODY
 from support.system_test import SystemTest
 from support.time_test import TimeTest
 from support.waiting import wait_for
@@ -23,7 +23,7 @@ class LossTests(SystemTest):
     def offline(self, rows: int, **store) -> tuple:
         """A daemon with this many rows and no backend."""
         fake = self.fake()
-        daemon = self.daemon(fake.port, sync={"url": f"http://127.0.0.1:{free_port()}/"},
+        daemon = self.daemon(fake.port, sync={"url": f"http://127.0.0.1:{NOBODY}/"},
                              store={"durability": "normal", **store}).start()
         daemon.call("Start")
         fake.settle()
@@ -86,7 +86,6 @@ class LossTests(SystemTest):
                 daemon.kill()
 
 
-@unittest.skipIf(no_shim(), no_shim())
 class AgeTests(TimeTest):
     def check_told(self, daemon, rows: int, lines: int):
         daemon.wait_status(lambda status: status["store"]["pruned"] == rows and "loss" in status["degraded"], f"{rows} rows lost")
@@ -121,7 +120,7 @@ class AgeTests(TimeTest):
         """store.unsent_days: a frozen batch stays, every destination counts what it was owed, and a kill changes nothing."""
         # After this answer the next attempt is left to the schedule.
         receiver = self.backend(answers=[404])
-        other: dict = {"destination.other": {"url": f"http://127.0.0.1:{free_port()}/", "interval_seconds": NEVER}}
+        other: dict = {"destination.other": {"url": f"http://127.0.0.1:{NOBODY}/", "interval_seconds": NEVER}}
         gps, daemon, clocks = self.tracks(
             synchronised=True, store={"unsent_days": 0.018}, sync={"url": receiver.url, "batch_size": 2},
             **other)
@@ -151,7 +150,7 @@ class AgeTests(TimeTest):
     def test_kills_while_rows_grow_old(self):
         """Each row that was ever stored is still there, or counted as gone."""
         gps, daemon, clocks = self.tracks(
-            synchronised=True, store={"unsent_days": 0.018}, sync={"url": f"http://127.0.0.1:{free_port()}/"})
+            synchronised=True, store={"unsent_days": 0.018}, sync={"url": f"http://127.0.0.1:{NOBODY}/"})
         self.say(gps, daemon, range(8))
         daemon.wait_stored(6)
         moment = 7
@@ -172,7 +171,6 @@ class AgeTests(TimeTest):
         self.assertGreater(daemon.status()["store"]["pruned"], 0)
 
 
-@unittest.skipIf(no_shim(), no_shim())
 class DeadLetterTests(ClockTest):
     def rejecting(self, rows: int, answers=()) -> tuple:
         receiver = self.backend(answers=answers)

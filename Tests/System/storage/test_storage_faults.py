@@ -81,7 +81,7 @@ class StorageFaultTest(SystemTest):
         self.assertEqual(before, self.sent[:len(self.sent) - status["store"]["waiting_in_memory"]])
         self.assertEqual((status["state"], status["session_id"]), ("tracking", self.session))
         self.assertEqual(status["source"]["health"], "ok")
-        never(lambda: self.times() != before, "a fix announced that is not stored", 0.5)
+        never(lambda: self.times() != before, "a fix announced that is not stored")
         heal()
         status = self.victim.wait_status(lambda status: not status["store"]["waiting_in_memory"], "all is written")
         self.assertNotIn("storage", status["degraded"])

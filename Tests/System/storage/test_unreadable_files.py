@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.ports import free_port
+from support.ports import NOBODY
 from support.users import DAEMON_ID, UsersTest
 from support.waiting import wait_for
 
@@ -20,7 +20,7 @@ class UnreadableTests(UsersTest):
         super().setUp()
         gps = self.fake()
         self.held = self.unprivileged_daemon(
-            gps.port, sync={"url": f"http://127.0.0.1:{free_port()}/"}, **{"sync.auth": {"access_token": "first"}})
+            gps.port, sync={"url": f"http://127.0.0.1:{NOBODY}/"}, **{"sync.auth": {"access_token": "first"}})
         self.held.start()
         self.held.call("SetExtras", extras={"driver": "anna"})
         self.held.call("AddGeofences", geofences=[FENCE])

@@ -5,17 +5,18 @@ import time
 from collections.abc import Callable
 
 from receiver import Receiver, Request
+from support.ports import new_port
 from support.waiting import PATIENCE, wait_for
 
 
 class Backend(Receiver):
     """Records when each request arrived, and can hold back its answers for good."""
 
-    def __init__(self, **options):
+    def __init__(self, port: int | None = None, **options):
         self.moments: list = []
         self._is_poison: Callable[[Request], object] = lambda request: False
         self._refusal = 422
-        super().__init__(say=lambda request: self.moments.append(time.monotonic()), **options)
+        super().__init__(port or new_port(), say=lambda request: self.moments.append(time.monotonic()), **options)
 
     def refuse(self, is_poison: Callable[[Request], object], status: int = 422):
         """From now on, answers with this status to requests that meet the condition."""

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import struct
 import subprocess
 import tempfile
@@ -10,18 +9,12 @@ import tempfile
 from support.daemon import Beekond
 from support.programs import installed
 from support.system_test import SystemTest
-from support.virtual_time import current
+from support.virtual_time import COMPILER, current
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "clock_shim.c")
-COMPILER = shutil.which("cc") or shutil.which("clang") or shutil.which("gcc")
 _shim: list = []
 # Bytes of the shared file.
 SIZE = 40
-
-
-def no_shim():
-    """Why the clocks cannot be moved here; None if they can."""
-    return None if COMPILER else "there is no C compiler for the clock shim"
 
 
 def shim() -> str:
@@ -72,9 +65,6 @@ class Clocks:
     def suspend(self, seconds: float):
         """Advances the system clock and that of the time since boot, as a process sees it after its machine slept."""
         self._machine.suspend(seconds)
-
-    def freeze(self):
-        """Stops CLOCK_BOOTTIME: however slow this machine is, no time passes between two reports."""
 
 
 class ClockTest(SystemTest):

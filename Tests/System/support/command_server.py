@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from support.ports import new_port
 from support.waiting import PATIENCE, wait_for
 
 
@@ -54,7 +55,7 @@ class CommandServer:
         self.logs: list[tuple] = []
         self.log_status = 200
         self._lock = threading.RLock()
-        self._server = _Server(("127.0.0.1", 0), _handler(self))
+        self._server = _Server(("127.0.0.1", new_port()), _handler(self))
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/locations"
         threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True).start()
 

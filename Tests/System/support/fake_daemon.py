@@ -25,12 +25,16 @@ class FakeDaemon:
         self.calls: list = []
         # After this many pages a history ends without its last reply, as when the daemon dies.
         self.cut_after: int | None = None
+        # After this many it says nothing more, until it is stopped.
+        self.hold_after: int | None = None
+        self._stopped = threading.Event()
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(path)
         self._listener.listen(16)
         threading.Thread(target=self._accept, daemon=True).start()
 
     def stop(self):
+        self._stopped.set()
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -80,6 +84,8 @@ class FakeDaemon:
         for index, start in enumerate(pages):
             if self.cut_after is not None and index >= self.cut_after:
                 raise ConnectionError("as if it had died")
+            if self.hold_after is not None and index >= self.hold_after:
+                self._stopped.wait()
             yield {"parameters": {"locations": self.locations[start:start + PAGE]}, "continues": index < len(pages) - 1}
 
 

@@ -13,6 +13,7 @@ from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from support import line_protocol
+from support.ports import new_port
 
 # Traccar's, and PhoneTrack's: knots in a metre a second.
 TRACCAR_KNOTS, PHONETRACK_KNOTS = 1.94384, 1.943844
@@ -95,7 +96,7 @@ class ForeignServer:
             def log_message(self, *arguments):
                 """Silent."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = ThreadingHTTPServer(("127.0.0.1", new_port()), Handler)
         self._server.daemon_threads = True
         self.origin = f"http://127.0.0.1:{self._server.server_address[1]}"
         threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True).start()

@@ -6,6 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
 
 from receiver import read
+from support.ports import new_port
 from support.token_endpoint import Endpoint
 
 
@@ -47,7 +48,7 @@ class Paths:
             def log_message(self, *arguments):
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = ThreadingHTTPServer(("127.0.0.1", new_port()), Handler)
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         Thread(target=self._server.serve_forever, args=(0.1,), daemon=True).start()

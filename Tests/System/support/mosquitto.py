@@ -82,36 +82,18 @@ class Subscriber:
             self._raw = ssl.create_default_context(cafile=tls).wrap_socket(self._raw, server_hostname="127.0.0.1")
         who = text(f"listener-{Subscriber._count}") + b"".join(text(part) for part in login or ())
         self._raw.sendall(packet(0x10, text("MQTT") + bytes((4, 0xC2 if login else 0x02, 0, 0)) + who))
-        kind, answer = self._packet()
+        kind, answer = receive(self._raw)
         assert (kind, answer[1]) == (0x20, 0), f"the broker refuses the subscriber: {answer!r}"
         self._raw.sendall(packet(0x82, b"\0\1" + text("#") + b"\0"))
-        kind, answer = self._packet()
+        kind, answer = receive(self._raw)
         assert (kind, answer[2]) == (0x90, 0), f"the broker refuses the subscription: {answer!r}"
         self._raw.settimeout(None)
         threading.Thread(target=self._run, daemon=True).start()
 
-    def _exactly(self, count: int) -> bytes:
-        found = b""
-        while len(found) < count:
-            more = self._raw.recv(count - len(found))
-            if not more:
-                raise ConnectionError("the broker is gone")
-            found += more
-        return found
-
-    def _packet(self) -> tuple[int, bytes]:
-        kind, length, shift = self._exactly(1)[0], 0, 0
-        while True:
-            digit = self._exactly(1)[0]
-            length |= (digit & 0x7F) << shift
-            shift += 7
-            if digit < 0x80:
-                return kind, self._exactly(length)
-
     def _run(self):
         with contextlib.suppress(OSError):
             while True:
-                kind, body = self._packet()
+                kind, body = receive(self._raw)
                 if kind >> 4 == 3:
                     size = struct.unpack(">H", body[:2])[0]
                     self.messages.append((body[2:2 + size].decode(), json.loads(body[2 + size:])))
@@ -134,6 +116,65 @@ class Subscriber:
         with contextlib.suppress(OSError):
             self._raw.shutdown(socket.SHUT_RDWR)
         self._raw.close()
+
+
+class Recorder:
+    """A reader whose session lasts, as that of the OwnTracks recorder with `--clientid`: the broker keeps for it what comes while
+    it is away."""
+
+    def __init__(self, port: int):
+        self._port = port
+        self.ids: list[str] = []
+        with self._session() as link:
+            link.sendall(packet(0x82, b"\0\1" + text("#") + b"\1"))
+            kind, answer = receive(link)
+            assert (kind, answer[2]) == (0x90, 1), f"the broker refuses the subscription: {answer!r}"
+            link.sendall(packet(0xE0, b""))
+
+    def _session(self) -> socket.socket:
+        link = socket.create_connection(("127.0.0.1", self._port), PATIENCE)
+        link.sendall(packet(0x10, text("MQTT") + bytes((4, 0, 0, 0)) + text("recorder")))
+        kind, answer = receive(link)
+        assert (kind, answer[1]) == (0x20, 0), f"the broker refuses the recorder: {answer!r}"
+        return link
+
+    def fetch(self):
+        """Takes all that has been kept for it, until the broker has nothing more to say."""
+        with self._session() as link:
+            has_come = True
+            while has_come:
+                has_come = False
+                link.sendall(packet(0xC0, b""))
+                while (kind_body := receive(link))[0] != 0xD0:
+                    kind, body = kind_body
+                    assert kind & 0xF6 == 0x32, f"a message at QoS 1, not {kind:#x}"
+                    size = struct.unpack(">H", body[:2])[0]
+                    message = json.loads(body[4 + size:])
+                    self.ids += [message["_id"]] if message["_type"] == "location" else []
+                    link.sendall(packet(0x40, body[2 + size:4 + size]))
+                    has_come = True
+            link.sendall(packet(0xE0, b""))
+
+
+def receive(link: socket.socket) -> tuple[int, bytes]:
+    """The next packet: its first byte, and what follows its length."""
+
+    def exactly(count: int) -> bytes:
+        found = b""
+        while len(found) < count:
+            more = link.recv(count - len(found))
+            if not more:
+                raise ConnectionError("the broker is gone")
+            found += more
+        return found
+
+    kind, length, shift = exactly(1)[0], 0, 0
+    while True:
+        digit = exactly(1)[0]
+        length |= (digit & 0x7F) << shift
+        shift += 7
+        if digit < 0x80:
+            return kind, exactly(length)
 
 
 def packet(first: int, body: bytes) -> bytes:

@@ -1,7 +1,7 @@
 """What tests with a broker share."""
 
 from support.mosquitto import Mosquitto, Subscriber, needs_mosquitto
-from support.ports import free_port
+from support.ports import new_port
 from support.system_test import SystemTest
 from support.waiting import wait_for
 
@@ -12,7 +12,7 @@ PLACE = "owntracks/beekon/van"
 @needs_mosquitto
 class MQTTTest(SystemTest):
     def broker(self, *settings: str) -> Mosquitto:
-        broker = Mosquitto(self.folder(), free_port(), *settings)
+        broker = Mosquitto(self.folder(), new_port(), *settings)
         self.addCleanup(broker.kill)
         return broker
 

@@ -1,14 +1,13 @@
-"""Tests that need their own network or mounts: each one reruns itself in its own namespace."""
-import fcntl
+"""Tests that need a network or mounts that no other test of their file has: each one reruns itself in namespaces of its own."""
 import inspect
 import os
 import re
 import shutil
-import socket
-import struct
 import subprocess
 import sys
 import tempfile
+
+from support.ports import IS_OWN, NETWORK
 
 INSIDE = "BEEKOND_TEST_NAMESPACE"
 # Seconds. Only a test that hangs takes so long.
@@ -18,7 +17,7 @@ UNSHARE = shutil.which("unshare")
 
 def in_namespace(test):
     """Runs the test in a new network and mount namespace; skips it where none can be created."""
-    return _alone(test, "no network namespace", "--net", "--mount", "--map-root-user")
+    return _alone(test, "no network namespace", "--map-root-user")
 
 
 def with_groups(test):
@@ -33,23 +32,25 @@ def with_groups(test):
             test(self)
 
     run.__name__, run.__doc__ = test.__name__, test.__doc__
-    return _alone(run, "no mount namespace", "--mount")
+    return _alone(run, "no mount namespace")
 
 
-def _alone(test, what: str, *kinds: str):
+def _alone(test, what: str, *options: str):
     def run(self):
         if os.environ.get(INSIDE):
             test(self)
             return
-        alone = [UNSHARE, *kinds] if UNSHARE else ["false"]
+        alone = [UNSHARE, "--mount", *options] if UNSHARE and IS_OWN else ["false"]
         if subprocess.run([*alone, "true"], stderr=subprocess.DEVNULL).returncode:
             self.skipTest(f"{what} can be made here")
         name = f"{type(self).__name__}.{test.__name__}"
         folder, file = os.path.split(inspect.getfile(type(self)))
         module = os.path.splitext(file)[0]
+        # Which enters a network of its own.
+        environment = {**{key: value for key, value in os.environ.items() if key != NETWORK}, INSIDE: "1"}
         result = subprocess.run(
-            [*alone, sys.executable, "-m", "unittest", "-v", f"{module}.{name}"], env={**os.environ, INSIDE: "1"},
-            cwd=folder, capture_output=True, text=True, timeout=LIMIT)
+            [*alone, sys.executable, "-m", "unittest", "-v", f"{module}.{name}"], cwd=folder, env=environment,
+            capture_output=True, text=True, timeout=LIMIT)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         reason = re.search(r"skipped ['\"](.*)['\"]", result.stderr)
         if reason:
@@ -58,8 +59,3 @@ def _alone(test, what: str, *kinds: str):
     run.__name__, run.__doc__ = test.__name__, test.__doc__
     run.__dict__.update(test.__dict__)
     return run
-
-
-def loopback_up():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
-        fcntl.ioctl(link, 0x8914, struct.pack("16sH14x", b"lo", 0x1 | 0x40))  # SIOCSIFFLAGS: IFF_UP | IFF_RUNNING

@@ -5,6 +5,8 @@ import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
+from support.ports import new_port
+
 
 class PostServer:
     """`take` is given each request."""
@@ -33,7 +35,7 @@ class PostServer:
             def log_message(self, *arguments):
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = ThreadingHTTPServer(("127.0.0.1", new_port()), Handler)
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}{self.path}"
         Thread(target=self._server.serve_forever, args=(0.1,), daemon=True).start()

@@ -8,6 +8,8 @@ import socket
 import struct
 import threading
 
+from support.ports import new_port
+
 # Nothing here waits longer than this; only a failing test waits this long.
 PATIENCE = 20.0
 
@@ -74,12 +76,12 @@ class Link:
 class RawServer:
     """`serve` is either the bytes that answer every request, or a function called with each connection in its own thread."""
 
-    def __init__(self, serve, closes: bool = True, listener: socket.socket | None = None):
+    def __init__(self, serve, closes: bool = True, port: int | None = None):
         self.requests: list = []
         self.links: list = []
         self._serve = serve if callable(serve) else lambda link: self._answer(link, serve)
         self._closes = closes
-        self._listener = listener or socket.create_server(("127.0.0.1", 0), backlog=16)
+        self._listener = socket.create_server(("127.0.0.1", port or new_port()), backlog=16)
         self.port = self._listener.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}/locations"
         threading.Thread(target=self._run, daemon=True).start()

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from support import line_protocol
+from support.ports import new_port
 from support.waiting import PATIENCE, wait_for
 
 
@@ -118,7 +119,7 @@ class ShapeServer:
             def handle_error(self, request, client_address):
                 """A client that was killed."""
 
-        self._server = Server(("127.0.0.1", 0), Handler)
+        self._server = Server(("127.0.0.1", new_port()), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/up?v=1"
         threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True).start()
 

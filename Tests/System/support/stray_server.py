@@ -16,9 +16,13 @@ import time
 import urllib.parse
 import uuid
 
+from support.ports import new_port
+
 # Nothing here waits longer than this; only a failing test waits this long.
 PATIENCE = 20.0
-# Seconds that a busy machine may take to send or to read an answer.
+# Seconds, of a server that is far away: what it sends goes out this late at most, or the machine is too busy for a verdict.
+LATE = 0.0005
+# Then a request that comes so soon after the second answer is none that this should have acknowledged.
 SLACK = 0.03
 
 
@@ -41,22 +45,25 @@ class StrayServer:
     delay_ms: from the first answer to the second; negative: both in one piece. `names`: answers name their batch; "once": the
     second does not; "strange": they name another. `split`: the head goes out alone, and the body together with the second
     answer. `status`: of the doubled answers. `honest`: answers once, and stores everything. `token`: the answer to POST /token.
-    `far`: a request that comes within SLACK of the second answer is stored: on a busy machine that may go out later than it
-    should, and be read later than it comes, and no time tells it from a good one then.
+    `far`: a request that has come before the second answer is out is stored: no time tells that from a good one. Where the second
+    answer goes out later than it should, so is one that comes within SLACK of it. `lates` counts these answers.
     """
 
     def __init__(self, delay_ms: float = 0, names: bool | str = False, split: bool = False, context: ssl.SSLContext | None = None,
                  host: str = "127.0.0.1", status: int = 200, far: bool = False):
         self.delay, self.names, self.split, self.status = delay_ms / 1000, names, split, status
         self.honest, self._far = False, far
+        self.lates = 0
         self.stored: list = []
         self.requests: list = []
         self.connections = 0
         self.exchanges: list = []
         self.token: dict | None = None
+        # Some second answer has gone out.
+        self._second_out = threading.Event()
         self._context = context
         self._open: list = []
-        self._listener = socket.create_server((host, 0), backlog=64)
+        self._listener = socket.create_server((host, new_port()), backlog=64)
         self.port = self._listener.getsockname()[1]
         self.url = f"{'https' if context else 'http'}://{host}:{self.port}/locations"
         threading.Thread(target=self._run, daemon=True).start()
@@ -86,7 +93,7 @@ class StrayServer:
         raw.close()
 
     def _serve(self, link: socket.socket):
-        lock, kept, gives_up, is_late, is_out = threading.Lock(), b"", False, False, threading.Event()
+        lock, kept, gives_up, has_come, is_out = threading.Lock(), b"", False, False, threading.Event()
 
         def send(data: bytes):
             with lock, contextlib.suppress(OSError, ValueError):
@@ -103,12 +110,15 @@ class StrayServer:
             body, kept = kept[:length], kept[length:]
             if head.startswith(b"POST /token"):
                 self.exchanges.append(body)
+                # What is still to come for the request before has come by then.
+                if not self.honest:
+                    self._second_out.wait(PATIENCE)
                 send(self._answer(200, json.dumps(self.token).encode()))
                 continue
             self.requests.append((head, body))
             if gives_up:
                 is_out.wait(PATIENCE)
-                if is_late:
+                if has_come:
                     self.stored += keys(head, body)
                 return
             if self.status == 200 or self.honest:
@@ -118,10 +128,11 @@ class StrayServer:
                 send(answer)
                 continue
             gives_up = True
+            lates = self.lates
             self._twice(send, answer, answer.replace(b"batch_id", b"other_id") if self.names == "once" else answer, is_out)
             if self._far:
                 is_out.wait(PATIENCE)
-                is_late = self._has_come(link)
+                has_come = self._has_come(link, SLACK if self.lates > lates else 0)
 
     def _twice(self, send, first: bytes, second: bytes, is_out: threading.Event):
         if self.split:
@@ -134,18 +145,31 @@ class StrayServer:
             if self.delay >= 0:
                 send(second)
             is_out.set()
+            self._second_out.set()
 
         if self.delay <= 0:
+            again()
+            return
+        if self._far:
+            self._wait_until(time.monotonic() + self.delay)
             again()
             return
         timer = threading.Timer(self.delay, again)
         timer.daemon = True
         timer.start()
 
+    def _wait_until(self, due: float):
+        """Sleeps until shortly before, and then watches the clock: a timer alone is late on any machine."""
+        time.sleep(max(0, due - time.monotonic() - 0.001))
+        while time.monotonic() < due:
+            pass
+        if time.monotonic() > due + LATE:
+            self.lates += 1
+
     @staticmethod
-    def _has_come(link: socket.socket) -> bool:
-        """Whether the kernel has received something that nobody has read, or does so soon."""
-        select.select([link], [], [], SLACK)
+    def _has_come(link: socket.socket, slack: float) -> bool:
+        """Whether the kernel has received something that nobody has read, or does so within these seconds."""
+        select.select([link], [], [], slack)
         return fcntl.ioctl(link, termios.FIONREAD, bytes(4)) != bytes(4)
 
     @staticmethod

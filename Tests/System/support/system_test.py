@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 import unittest
+import zlib
 
 from support.backend import Backend
 from support.child import Child
@@ -13,34 +14,32 @@ from support.conservation import shape_faults
 from support.daemon import NEVER, Beekond
 from support.fake_gpsd import FakeGPSD
 from support.listener import Listener
-from support.ports import free_port, reachable
+from support.ports import NOBODY, reachable
 from support.programs import BIN, GPSD, installed, program
 from support.raw_server import RawServer
+from support.real_time import asks_for_real_time
+from support.seeds import usual_seed
 from support.virtual_time import COMPILER, VirtualTime, virtual_time
 from support.virtual_waits import install
 from support.waiting import wait_for
 
 
-def in_real_time(reason: str):
-    """A test that goes by the clock of this machine."""
-    def marked(test):
-        test.real_time = reason
-        return test
-
-    return marked
+def in_real_time(test):
+    """A test that goes by the clock of this machine; real_time.py has the reasons."""
+    test.real_time = True
+    return test
 
 
 @unittest.skipUnless(os.access(program("beekond"), os.X_OK), f"no beekond in {BIN}: build it, or set BEEKOND_BIN")
 class SystemTest(unittest.TestCase):
     """A test with its own directory; whatever it starts ends with the test."""
 
-    # Why these tests go by the clock of this machine, if they do.
-    real_time: str | None = None
+    # Whether these tests go by the clock of this machine; real_time.py has the reasons.
+    real_time = False
     _time: VirtualTime | None = None
 
     def setUp(self):
-        # Without a compiler there is no virtual time.
-        if COMPILER and not (self.real_time or getattr(getattr(self, self._testMethodName), "real_time", None)):
+        if not asks_for_real_time(self):
             self._begin_virtual_time()
         # Short, because the path of a socket may have 107 bytes at most.
         self.directory = tempfile.mkdtemp(prefix="beekond-", dir="/tmp")
@@ -50,12 +49,14 @@ class SystemTest(unittest.TestCase):
         self.receivers: list = []
 
     def _begin_virtual_time(self):
+        self.assertTrue(COMPILER, "without a C compiler there is no virtual time")
         if SystemTest._time is None:
             folder = tempfile.mkdtemp(prefix="beekond-time-", dir="/tmp")
             atexit.register(shutil.rmtree, folder, ignore_errors=True)
             install()
             SystemTest._time = VirtualTime(folder)
-        time_now = virtual_time(SystemTest._time)
+        # Each test throws dice of its own, the same in each run.
+        time_now = virtual_time(SystemTest._time, usual_seed() * (zlib.crc32(self.id().encode()) | 1))
         time_now.__enter__()
         self.addCleanup(time_now.__exit__, None, None, None)
 
@@ -71,7 +72,7 @@ class SystemTest(unittest.TestCase):
     def daemon(self, gpsd_port: int | None = None, /, **sections) -> Beekond:
         """A beekond, not started yet, that admits and stores every settled fix that is not where the one before it was,
         unless told otherwise."""
-        chosen: dict = {"gpsd": {"port": gpsd_port or free_port()}, "tracking": {
+        chosen: dict = {"gpsd": {"port": gpsd_port or NOBODY}, "tracking": {
             "interval_seconds": 0, "distance_meters": 0.01, "stationary_mode": "keep_tracking"}}
         for name, values in sections.items():
             chosen[name] = {**chosen.get(name, {}), **values}

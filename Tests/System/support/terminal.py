@@ -14,7 +14,7 @@ WIDTH = 80
 
 
 class TerminalTest(CtlTest):
-    real_time = "tmux and its shell"
+    real_time = True
 
     def setUp(self):
         super().setUp()

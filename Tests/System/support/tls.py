@@ -12,6 +12,7 @@ import unittest
 import warnings
 from datetime import UTC, datetime, timedelta
 
+from support.ports import new_port
 from support.programs import installed
 
 OPENSSL = shutil.which("openssl")
@@ -38,9 +39,12 @@ class Authority:
                 "[ca]\ndefault_ca=d\n[d]\ndatabase=index.txt\nserial=serial\nnew_certs_dir=new\ndefault_md=sha256\n"
                 "policy=p\nunique_subject=no\ncopy_extensions=copy\n[p]\ncommonName=supplied\n")
         self.ca = self._path("ca.pem")
-        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "ca.key",
-                "-out", "ca.pem", "-days", "3650", "-subj", "/CN=Test authority",
+        openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "ca.key", "-out", "ca.csr",
+                "-subj", "/CN=Test authority", "-addext", "basicConstraints=critical,CA:TRUE",
                 "-addext", "keyUsage=critical,keyCertSign,cRLSign", folder=folder)
+        # From a minute ago: openssl(1) lives in this machine's time, whose second may be one later than that of a test.
+        openssl("ca", "-batch", "-selfsign", "-config", "ca.cnf", "-keyfile", "ca.key", "-in", "ca.csr", "-out", "ca.pem",
+                "-startdate", moment(-60 / 86_400), "-enddate", moment(3650), "-notext", folder=folder)
 
     def _path(self, name: str) -> str:
         return os.path.join(self.folder, name)
@@ -83,12 +87,12 @@ def context(certificate: str, key: str, client_ca: str | None = None, most=None)
 class Terminator:
     """Terminates TLS and forwards to a plain port. `refused` has an entry for each failed handshake."""
 
-    def __init__(self, made: ssl.SSLContext, port: int, at: int = 0):
+    def __init__(self, made: ssl.SSLContext, port: int, at: int | None = None):
         self._context, self._target = made, port
         self.refused: list = []
         self.accepted = 0
         self._open: list = []
-        self._listener = socket.create_server(("127.0.0.1", at), backlog=16)
+        self._listener = socket.create_server(("127.0.0.1", at or new_port()), backlog=16)
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._run, daemon=True).start()
 

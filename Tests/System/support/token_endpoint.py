@@ -9,6 +9,7 @@ import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from support.backend import Backend
+from support.ports import new_port
 from support.waiting import wait_for
 
 
@@ -34,7 +35,7 @@ class Endpoint:
         self.shape = lambda answer: answer
         self.released = threading.Event()
         self._lock = threading.Lock()
-        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server = _Server(("127.0.0.1", new_port()), _Handler)
         self._server.endpoint = self
         self.port = self._server.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}/token"

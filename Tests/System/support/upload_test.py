@@ -1,9 +1,6 @@
 """What tests of an upload share."""
 from support.system_test import SystemTest
 
-# An immediate upload starts at once; this allowance is for the machine, not for the daemon.
-AT_ONCE = 5.0
-
 
 class UploadTest(SystemTest):
     def uploading(self, answers=(), sync=None, **options) -> tuple:

@@ -7,8 +7,9 @@
 // may go on to the nearest deadline (virtual_time.py).
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -20,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/select.h>
@@ -28,6 +30,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/timex.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -44,7 +47,8 @@ struct slot {
     _Atomic int64_t seen;
     // Waits that have ended.
     _Atomic int64_t returns;
-    // Random numbers drawn, and the number that decides which.
+    // Random numbers drawn, and the number that decides which: of a program, as the test counts them, and of its threads, each
+    // by their creation.
     _Atomic int64_t draws;
     int64_t serial;
     int64_t spare[2];
@@ -70,7 +74,9 @@ struct page {
     // The process whose calls that change a file or send are counted, how often it has made one, and which kills it, before it
     // is made; 0: none.
     _Atomic int64_t victim, calls, fatal;
-    int64_t spare[7];
+    // What becomes of names that no file of hosts has: 0, nobody knows them; 1, nobody answers.
+    _Atomic int64_t resolver;
+    int64_t spare[6];
     struct machine machines[MACHINES];
     struct slot slots[SLOTS];
 };
@@ -83,6 +89,9 @@ static int resting = -1;
 static pthread_key_t key;
 static __thread struct slot *mine;
 static __thread int bell = -1;
+// The number of this program, and of the next of its threads.
+static int64_t program;
+static _Atomic int64_t threads;
 
 // The kernel, also before this library is initialised and where the C library's function is replaced here.
 static long kernel(long number, long a, long b, long c, long d, long e, long f) {
@@ -129,7 +138,8 @@ static struct slot *claim(void) {
             atomic_store(&slot->process, (int32_t)kernel(SYS_getpid, 0, 0, 0, 0, 0, 0));
             atomic_store(&slot->deadline, NEVER);
             atomic_store(&slot->draws, 0);
-            slot->serial = atomic_fetch_add(&page->claimed, 1);
+            atomic_fetch_add(&page->claimed, 1);
+            slot->serial = program * 65536 + atomic_fetch_add(&threads, 1) + 1;
             return slot;
         }
     }
@@ -140,7 +150,7 @@ static struct slot *claim(void) {
 static void adopt(struct slot *slot) {
     char path[256];
     snprintf(path, sizeof path, "%s/bell%d", folder, (int)(slot - page->slots));
-    bell = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    bell = (int)kernel(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_NONBLOCK | O_CLOEXEC, 0, 0, 0);
     atomic_store(&slot->process, (int32_t)kernel(SYS_getpid, 0, 0, 0, 0, 0, 0));
     mine = slot;
     pthread_setspecific(key, slot);
@@ -161,6 +171,8 @@ static void before_fork(void) { forked = page != NULL ? claim() : NULL; }
 static void in_child(void) {
     if (forked != NULL) {
         bell = -1;
+        program = forked->serial;
+        atomic_store(&threads, 0);
         adopt(forked);
     }
 }
@@ -169,7 +181,7 @@ static int join(const char *path) {
     char name[256];
     snprintf(folder, sizeof folder, "%s", path);
     snprintf(name, sizeof name, "%s/page", path);
-    int file = open(name, O_RDWR | O_CLOEXEC);
+    int file = (int)kernel(SYS_openat, AT_FDCWD, (long)name, O_RDWR | O_CLOEXEC, 0, 0, 0);
     if (file < 0) {
         return -1;
     }
@@ -179,7 +191,7 @@ static int join(const char *path) {
         return -1;
     }
     snprintf(name, sizeof name, "%s/resting", path);
-    resting = open(name, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    resting = (int)kernel(SYS_openat, AT_FDCWD, (long)name, O_RDWR | O_NONBLOCK | O_CLOEXEC, 0, 0, 0);
     pthread_key_create(&key, leave);
     machine = &map->machines[0];
     page = map;
@@ -188,6 +200,8 @@ static int join(const char *path) {
 
 __attribute__((constructor)) static void begin(void) {
     const char *path = getenv("BEEKOND_VIRTUAL_TIME"), *number = getenv("BEEKOND_VIRTUAL_SLOT");
+    // Its calls are counted from the first on.
+    const char *victim = getenv("BEEKOND_VIRTUAL_FATAL");
     if (path == NULL || join(path) != 0) {
         return;
     }
@@ -212,7 +226,14 @@ __attribute__((constructor)) static void begin(void) {
         }
     }
     adopt(slot != NULL ? slot : claim());
+    program = mine->serial;
     pthread_atfork(before_fork, NULL, in_child);
+    if (victim != NULL) {
+        atomic_store(&page->calls, 0);
+        atomic_store(&page->fatal, atoll(victim));
+        atomic_store(&page->victim, process);
+        unsetenv("BEEKOND_VIRTUAL_FATAL");
+    }
 }
 
 // MARK: Clocks
@@ -290,9 +311,8 @@ static int rest(struct pollfd *entries, nfds_t count, int64_t nanoseconds, const
         atomic_store(&slot->deadline, deadline);
         atomic_store(&slot->seen, generation);
         atomic_store(&slot->state, WAITING);
-        if (write(resting, "", 1) < 0) {
-            // It is full: the test has enough to read.
-        }
+        // Where it is full, the test has enough to read.
+        kernel(SYS_write, resting, (long)"", 1, 0, 0, 0);
         if (count > 0) {
             memcpy(all, entries, count * sizeof *all);
         }
@@ -477,6 +497,54 @@ int accept4(int file, struct sockaddr *address, socklen_t *size, int flags) {
 
 int accept(int file, struct sockaddr *address, socklen_t *size) { return accept4(file, address, size, 0); }
 
+// MARK: Names
+
+// An address in numbers, without asking anybody.
+static int in_numbers(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **result) {
+    static int (*find)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+    if (find == NULL) {
+        find = (int (*)(const char *, const char *, const struct addrinfo *, struct addrinfo **))dlsym(RTLD_NEXT, "getaddrinfo");
+    }
+    struct addrinfo asked = hints != NULL ? *hints : (struct addrinfo){0};
+    asked.ai_flags |= page != NULL && node != NULL ? AI_NUMERICHOST : 0;
+    return find(node, service, page != NULL && node != NULL ? &asked : hints, result);
+}
+
+// The first address that /etc/hosts has for a name, of the family that is wanted.
+static int in_hosts(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **result) {
+    FILE *hosts = fopen("/etc/hosts", "re");
+    char line[512];
+    int error = EAI_NONAME;
+    while (hosts != NULL && error != 0 && fgets(line, sizeof line, hosts) != NULL) {
+        line[strcspn(line, "#\n")] = '\0';
+        char *rest, *address = strtok_r(line, " \t", &rest), *name;
+        while (address != NULL && error != 0 && (name = strtok_r(NULL, " \t", &rest)) != NULL) {
+            if (strcasecmp(name, node) == 0) {
+                error = in_numbers(address, service, hints, result);
+            }
+        }
+    }
+    if (hosts != NULL) {
+        fclose(hosts);
+    }
+    return error;
+}
+
+// The C library would wait for a name server where nobody sees it.
+int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **result) {
+    int error = in_numbers(node, service, hints, result);
+    if (page == NULL || node == NULL || error != EAI_NONAME || (hints != NULL && hints->ai_flags & AI_NUMERICHOST)) {
+        return error;
+    }
+    error = in_hosts(node, service, hints, result);
+    if (error != 0 && atomic_load(&page->resolver) != 0) {
+        // As long as the C library asks its name servers, twice each.
+        rest(NULL, 0, 10 * (int64_t)SECOND, NULL);
+        return EAI_AGAIN;
+    }
+    return error;
+}
+
 // MARK: Kills by place
 
 static void count_call(void) {
@@ -489,25 +557,36 @@ static void count_call(void) {
     }
 }
 
+// What is only said is no place of its own.
+static void count_write(int file) {
+    if (file > STDERR_FILENO) {
+        count_call();
+    }
+}
+
+ssize_t write(int file, const void *bytes, size_t count) {
+    count_write(file);
+    return kernel(SYS_write, file, (long)bytes, (long)count, 0, 0, 0);
+}
+
+ssize_t writev(int file, const struct iovec *parts, int count) {
+    count_write(file);
+    return kernel(SYS_writev, file, (long)parts, count, 0, 0, 0);
+}
+
 ssize_t pwrite(int file, const void *bytes, size_t count, off_t place) {
     count_call();
     return kernel(SYS_pwrite64, file, (long)bytes, (long)count, place, 0, 0);
 }
 
-ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t place) {
-    count_call();
-    return kernel(SYS_pwrite64, file, (long)bytes, (long)count, place, 0, 0);
-}
+ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t place) { return pwrite(file, bytes, count, place); }
 
 int ftruncate(int file, off_t size) {
     count_call();
     return (int)kernel(SYS_ftruncate, file, size, 0, 0, 0, 0);
 }
 
-int ftruncate64(int file, off64_t size) {
-    count_call();
-    return (int)kernel(SYS_ftruncate, file, size, 0, 0, 0, 0);
-}
+int ftruncate64(int file, off64_t size) { return ftruncate(file, size); }
 
 int fsync(int file) {
     count_call();
@@ -519,19 +598,69 @@ int fdatasync(int file) {
     return (int)kernel(SYS_fdatasync, file, 0, 0, 0, 0, 0);
 }
 
+// Only one that may make or empty a file counts.
+static int open_at(int folder, const char *path, int flags, va_list list) {
+    int makes = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+    if (makes || (flags & O_TRUNC) != 0) {
+        count_call();
+    }
+    return (int)kernel(SYS_openat, folder, (long)path, flags, makes ? va_arg(list, int) : 0, 0, 0);
+}
+
+int openat(int folder, const char *path, int flags, ...) {
+    va_list list;
+    va_start(list, flags);
+    int file = open_at(folder, path, flags, list);
+    va_end(list);
+    return file;
+}
+
+int openat64(int folder, const char *path, int flags, ...) {
+    va_list list;
+    va_start(list, flags);
+    int file = open_at(folder, path, flags, list);
+    va_end(list);
+    return file;
+}
+
+int open(const char *path, int flags, ...) {
+    va_list list;
+    va_start(list, flags);
+    int file = open_at(AT_FDCWD, path, flags, list);
+    va_end(list);
+    return file;
+}
+
+int open64(const char *path, int flags, ...) {
+    va_list list;
+    va_start(list, flags);
+    int file = open_at(AT_FDCWD, path, flags, list);
+    va_end(list);
+    return file;
+}
+
 int rename(const char *old, const char *new) {
     count_call();
     return (int)kernel(SYS_renameat2, AT_FDCWD, (long)old, AT_FDCWD, (long)new, 0, 0);
 }
 
-int unlink(const char *path) {
+int unlinkat(int folder, const char *path, int flags) {
     count_call();
-    return (int)kernel(SYS_unlinkat, AT_FDCWD, (long)path, 0, 0, 0, 0);
+    return (int)kernel(SYS_unlinkat, folder, (long)path, flags, 0, 0, 0);
 }
 
-ssize_t send(int file, const void *bytes, size_t count, int flags) {
+int unlink(const char *path) { return unlinkat(AT_FDCWD, path, 0); }
+
+ssize_t sendto(int file, const void *bytes, size_t count, int flags, const struct sockaddr *address, socklen_t size) {
     count_call();
-    return kernel(SYS_sendto, file, (long)bytes, (long)count, flags, 0, 0);
+    return kernel(SYS_sendto, file, (long)bytes, (long)count, flags, (long)address, size);
+}
+
+ssize_t send(int file, const void *bytes, size_t count, int flags) { return sendto(file, bytes, count, flags, NULL, 0); }
+
+ssize_t sendmsg(int file, const struct msghdr *message, int flags) {
+    count_call();
+    return kernel(SYS_sendmsg, file, (long)message, flags, 0, 0, 0);
 }
 
 // MARK: Random numbers

@@ -29,8 +29,13 @@ HEAD_WORDS, MACHINE_WORDS, SLOT_WORDS = 16, 4, 8
 # What a slot says of its thread.
 FREE, RUNNING, WAITING = 0, 1, 2
 NEVER = (1 << 63) - 1
-# Real seconds after which a thread that neither rests nor ends is one that hangs.
+# How long a machine has been up, in nanoseconds, whose clocks begin at a certain moment.
+UP = 3_600_000_000_000
+# Real seconds after which a thread that neither rests nor ends is one that hangs: of its processor's time, or without any of it.
+# Beside others, work of a few seconds takes longer.
 HANGS = 20.0
+# The same of the test's own threads, of which the time is not known one by one.
+HANGS_HERE = 120.0
 
 # The clock of this machine, for what is not to be virtual.
 real_monotonic = time.monotonic
@@ -113,7 +118,7 @@ class Loopback:
 class VirtualTime:
     """The clocks, in nanoseconds, and the slots of all threads."""
 
-    def __init__(self, folder: str, seed: int = 1):
+    def __init__(self, folder: str):
         self._folder = folder
         self._loopback = Loopback()
         self._shim = os.path.join(folder, "virtual_time.so")
@@ -137,18 +142,21 @@ class VirtualTime:
             os.chmod(os.path.join(folder, name), 0o755 if name.endswith(".so") else 0o666)
         self._resting = os.open(resting, os.O_RDWR | os.O_NONBLOCK)
         self._bells: dict = {}
-        self._words[4] = seed
         self._library.virtual_join(folder.encode())
-        self.reset()
+        self.reset(1)
 
-    def reset(self):
-        """All clocks show what those of this machine do now."""
-        self._words[0] = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-        self._words[1] = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-        self._words[2] = time.clock_gettime_ns(time.CLOCK_REALTIME)
+    def reset(self, seed: int, moment: int | None = None):
+        """Everything begins: random numbers from this seed; the clocks show what those of this machine do now, or this moment, in
+        nanoseconds, as far into its life as it always is then."""
+        for word, clock in enumerate((time.CLOCK_MONOTONIC, time.CLOCK_BOOTTIME, time.CLOCK_REALTIME)):
+            self._words[word] = time.clock_gettime_ns(clock) if moment is None else (UP, UP, moment)[word]
+        self._words[4] = seed
+        self.count_calls(0)
+        self.names_are_answered(True)
         for number in range(MACHINES):
             Machine(self, number).reset()
         self._machines = 1
+        self._programs = 0
 
     # The clocks.
 
@@ -188,6 +196,13 @@ class VirtualTime:
     def free(self, slot: int):
         self._library.virtual_free(slot)
 
+    def claim_for_program(self) -> int:
+        """That of the first thread of the next program: the random numbers of each depend on how many there were before it."""
+        slot = self.claim()
+        self._programs += 1
+        self._words[self._word(slot) + 5] = self._programs
+        return slot
+
     def belongs(self, slot: int, process: int):
         """It is that of a program which has been started with it, and free once that has ended."""
         self._halves[self._half(slot) + 1] = process
@@ -226,6 +241,12 @@ class VirtualTime:
         """How many it has made."""
         return self._words[7]
 
+    # Names.
+
+    def names_are_answered(self, value: bool):
+        """Whether a name that this machine does not know is unknown at once, or nobody answers who is asked for it."""
+        self._words[9] = int(not value)
+
     # Rest.
 
     def settle(self, unless: Callable[[], object] = lambda: False):
@@ -247,7 +268,7 @@ class VirtualTime:
         busy = self._used()
         for slot in busy:
             self._ring(slot)
-        began = real_monotonic()
+        patience = Patience()
         # Of programs that have been stopped (SIGSTOP).
         stopped: set = set()
         while True:
@@ -265,7 +286,7 @@ class VirtualTime:
                         self.free(slot)
                     elif state_of(process) == "T":
                         stopped.add(slot)
-                if real_monotonic() - began > HANGS:
+                if patience.is_over({self._halves[self._half(slot) + 1] for slot in busy} - {0}):
                     raise Hanging("".join(self._told(slot) for slot in busy))
             with contextlib.suppress(BlockingIOError):
                 os.read(self._resting, 1 << 16)
@@ -281,7 +302,7 @@ class VirtualTime:
 
     def _told(self, slot: int) -> str:
         process = self._halves[self._half(slot) + 1]
-        return f"a thread of process {process} has not rested for {HANGS:g} s\n{stacks(process)}"
+        return f"a thread of process {process} does not come to rest\n{stacks(process)}"
 
     # Time.
 
@@ -322,6 +343,39 @@ class VirtualTime:
     def advance(self, seconds: float):
         """So much time passes."""
         self.until(lambda: False, seconds)
+
+
+class Patience:
+    """How long processes may be at work."""
+
+    def __init__(self):
+        self._began = self._looked = real_monotonic()
+        self._used: dict = {}
+        self._last: dict = {}
+
+    def is_over(self, processes: set) -> bool:
+        """Whether one of them has used its time, or has done nothing since the last look, HANGS before this one."""
+        now = real_monotonic()
+        if now - self._looked < HANGS:
+            return False
+        self._looked = now
+        used = {process: seconds_used(process) for process in processes}
+        first = {process: self._used.setdefault(process, seconds) for process, seconds in used.items()}
+        last, self._last = self._last, used
+        if os.getpid() in processes and now - self._began > HANGS_HERE:
+            return True
+        return any(used[process] - first[process] > HANGS or (last.get(process) == used[process] and state_of(process) != "D")
+                   for process in processes - {os.getpid()})
+
+
+def seconds_used(process: int) -> float:
+    """Of a processor's time, by all its threads."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="ascii", errors="replace") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except OSError:
+        return 0.0
 
 
 # The kernel's, whatever is replaced.
@@ -395,9 +449,9 @@ def is_main() -> bool:
 
 
 @contextlib.contextmanager
-def virtual_time(time_of_file: VirtualTime) -> Iterator[VirtualTime]:
-    """Within this, time is virtual."""
-    time_of_file.reset()
+def virtual_time(time_of_file: VirtualTime, seed: int, moment: int | None = None) -> Iterator[VirtualTime]:
+    """Within this, time is virtual: VirtualTime.reset."""
+    time_of_file.reset(seed, moment)
     _current.append(time_of_file)
     try:
         yield time_of_file

@@ -21,6 +21,7 @@ from support.programs import BIN
 from support.virtual_time import VirtualTime, current, is_main
 
 POLLIN, POLLOUT = select.POLLIN, select.POLLOUT
+A_YEAR = 31_536_000.0
 real_poll = select.poll
 _real = threading.local()
 
@@ -279,7 +280,7 @@ def popen(original: Callable) -> Callable:
         if not time_now or not self._is_virtual:
             original(self, *arguments, **options)
             return
-        slot = time_now.claim()
+        slot = time_now.claim_for_program()
         options["env"] = {**environment, "BEEKOND_VIRTUAL_SLOT": str(slot)}
         try:
             original(self, *arguments, **options)
@@ -311,7 +312,8 @@ def child_communicate(original: Callable) -> Callable:
         if virtual() and (not self._is_virtual or not is_main()):
             with RealWaits():
                 return original(self, input, timeout)
-        return original(self, input, timeout)
+        # Without a limit it would read from a single pipe where nobody sees that it waits.
+        return original(self, input, A_YEAR if virtual() and timeout is None else timeout)
 
     return communicating
 

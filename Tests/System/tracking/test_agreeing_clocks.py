@@ -6,7 +6,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.clocks import no_shim
 from support.programs import program
 from support.time_test import DAY, ERA, NOW, SECOND, TimeTest
 from support.waiting import wait_for
@@ -15,7 +14,6 @@ YEARS = 20 * 365 * 86_400
 JUMPED = "times jumped by 7300 days"
 
 
-@unittest.skipIf(no_shim(), no_shim())
 class OneClockTests(TimeTest):
     def go_on(self, gps, daemon, clocks, seconds: float, synchronised: bool = True):
         """Restarts the daemon with a system clock that shows this, in seconds from NOW."""

@@ -17,13 +17,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.beekonctl import CtlTest
-from support.clocks import Clocks, no_shim
+from support.clocks import Clocks
 from support.conservation import shape_faults
 from support.control_client import Refusal
 from support.daemon import NEVER
 from support.fake_gpsd import METERS_PER_DEGREE, from_iso, tpv
+from support.places import killed_at, places_of
 from support.seeds import seed
-from support.waiting import wait_for
+from support.waiting import let_pass, wait_for
 
 KILLS = int(os.environ.get("BEEKOND_KILLS", "20"))
 HOME = {"id": "home", "latitude": 50.0, "longitude": 8.0, "radius_meters": 100.0}
@@ -39,9 +40,8 @@ class EventTest(CtlTest):
         fake = self.fake()
         sections.setdefault("tracking", {})["implausible_speed_mps"] = 1_000_000
         daemon = self.daemon(fake.port, **sections)
-        if not no_shim():
-            # Whatever the kernel of this machine says: only fixes tell the time.
-            Clocks(daemon)
+        # Whatever the kernel of this machine says: only fixes tell the time.
+        Clocks(daemon)
         daemon.start()
         daemon.call("AddGeofences", geofences=[{**HOME, "dwell_seconds": dwell}])
         return fake, daemon
@@ -133,14 +133,22 @@ class DwellTests(EventTest):
         fake, daemon = self.fenced(20, sync={"url": backend.url, "interval_seconds": 60, "sync_threshold": 1},
                                    vehicle={"events": ["dwell"]})
         stays = 0
-        for _ in range(KILLS):
-            self.settle(fake, INSIDE)
-            self.stay(fake, INSIDE, chance.randrange(1, 40))
-            if chance.random() < 0.7:
-                daemon.kill()
+        places = 0
+        for turn in range(KILLS):
+            def stay():
+                self.settle(fake, INSIDE)
+                self.stay(fake, INSIDE, 40)
+                let_pass(10)
+
+            if turn < 2:
+                # The first has more of them: a batch after the start.
+                places = places_of(daemon, stay)
+            else:
+                with killed_at(daemon, chance.randint(1, places), within=120):
+                    stay()
                 daemon.start()
-            self.settle(fake, INSIDE)
-            self.stay(fake, INSIDE, 40)
+                self.settle(fake, INSIDE)
+                self.stay(fake, INSIDE, 40)
             stays += 1
             # The stay has been decided before the vehicle leaves.
             wait_for(lambda: self.told(daemon, backend, "events") >= stays, lambda: f"{stays} stays")
@@ -180,7 +188,6 @@ class DwellTests(EventTest):
         self.assertIn("enter,exit,dwell", self.run_ctl(daemon, "geofence", "list").stdout)
 
 
-@unittest.skipIf(no_shim(), no_shim())
 class UnknownTimeTests(EventTest):
     def test_events_from_before_the_time_was_known_get_theirs_before_they_go(self):
         backend = self.backend()

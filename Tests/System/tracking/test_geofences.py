@@ -7,7 +7,6 @@ import math
 import os
 import random
 import sys
-import time
 import unittest
 from pathlib import Path
 
@@ -16,8 +15,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support.control_client import Refusal
 from support.fake_gpsd import from_iso
 from support.geofence_test import HOME, INSIDE, OUTSIDE, GeofenceTest, Vehicle
+from support.places import killed_at, places_of
 from support.seeds import seed
-from support.waiting import never, wait_for
+from support.waiting import let_pass, never, wait_for
 
 KILLS = int(os.environ.get("BEEKOND_KILLS", "20"))
 
@@ -221,38 +221,44 @@ class AddingTests(GeofenceTest):
 
 
 class LossTests(GeofenceTest):
-    def test_kills_at_random_moments(self):
+    def test_kills_at_random_places(self):
         dice = random.Random(seed(f"geofences, {KILLS} kills"))
         vehicle, daemon = self.fenced([HOME, {**HOME, "id": "large", "radius_meters": 250.0}],
                                       tracking={"interval_seconds": 0, "distance_meters": 0})
         reported: dict = {}
         north = INSIDE
-        lives = 0
-        events: list = []
-        # On a busy machine many kills come before the first crossing: then it takes more of them to prove anything.
-        while lives < KILLS or (len(events) <= KILLS and lives < 5 * KILLS):
-            lives += 1
+        vehicle.settle(north)
+
+        def cross():
+            nonlocal north
+            north = INSIDE + OUTSIDE - north
+            vehicle.stay(north, dice.randrange(11, 14))
+
+        # Two crossings, each of two circles.
+        places = places_of(daemon, lambda: (cross(), cross()))
+        for _ in range(KILLS):
             if dice.random() < 0.4:
                 daemon.call(dice.choice(["Start", "Stop"]))
             listener = self.listener(daemon, ["geofence_event"])
             vehicle.settle(north)
-            for _ in range(dice.randrange(1, 4)):
-                north = INSIDE + OUTSIDE - north
-                vehicle.stay(north, dice.randrange(1, 14))
-            time.sleep(dice.uniform(0, 0.15))  # no condition to wait for: the moment is random
-            daemon.kill()
+            with killed_at(daemon, dice.randint(1, places)):
+                for _ in range(20):
+                    cross()
+                    let_pass(0)
+                    if not daemon.is_running:
+                        break
             listener.close()
             reported.update({found["geofence_event"]["id"]: found["geofence_event"] for found in listener.events})
             daemon.start()
-            events = daemon.call("GetGeofenceEvents")["events"]
-        self.assertGreater(len(events), KILLS)
+        events = daemon.call("GetGeofenceEvents")["events"]
         stored = {event["id"]: event for event in events}
+        self.assertTrue(reported)
         self.assertEqual({key: stored.get(key) for key in reported}, reported, "reported, and not in the database")
         for fence in ("home", "large"):
             kinds = [event["type"] for event in sorted(events, key=lambda event: event["timestamp"])
                      if event["geofence_id"] == fence]
             self.assertEqual(kinds, [("enter", "exit")[index % 2] for index in range(len(kinds))], fence)
-        print(f"geofences: {len(events)} events, {len(reported)} of them reported before a kill")
+        print(f"geofences: {KILLS} kills at {places} places, {len(events)} events, {len(reported)} reported before a kill")
 
     def lose_database(self, spoil):
         vehicle, daemon = self.fenced()

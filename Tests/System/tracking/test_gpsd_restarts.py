@@ -9,7 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.fake_gpsd import DEVICE, tpv
-from support.ports import free_port
+from support.ports import new_port
 from support.programs import needs_gpsd
 from support.system_test import SystemTest
 from support.waiting import never, wait_for
@@ -18,7 +18,7 @@ from support.waiting import never, wait_for
 @needs_gpsd
 class RealGPSDTests(SystemTest):
     def test_absent_then_killed_three_times(self):
-        port, feed = free_port(), free_port(socket.SOCK_DGRAM)
+        port, feed = new_port(), new_port()
         self.simulator(feed, "--rate", "1", "--speed-up", "10")
         daemon = self.daemon(port).start()
         self.assertEqual(daemon.health(), "released")
@@ -42,7 +42,7 @@ class RealGPSDTests(SystemTest):
         self.assertEqual(daemon.health(), "released")
 
     def test_the_device_comes_and_goes(self):
-        port, feed = free_port(), free_port(socket.SOCK_DGRAM)
+        port, feed = new_port(), new_port()
         self.simulator(feed, "--rate", "1", "--speed-up", "10")
         control = self.path("gpsd.sock")
         self.gpsd(port, "-F", control)

@@ -10,8 +10,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.control_client import Refusal
-from support.system_test import SystemTest
-from support.waiting import never, wait_for
+from support.links import Links
+from support.namespaces import in_namespace
+from support.places import killed_at, places_of
+from support.waiting import let_pass, never, wait_for
 
 # The stored codes of events.
 WORDS = {3: "on", 4: "off", 5: "lost", 6: "back"}
@@ -20,7 +22,7 @@ MANUAL = {"ignition": "manual"}
 NETLINK_KOBJECT_UEVENT = 15
 
 
-class IgnitionTest(SystemTest):
+class IgnitionTest(Links):
     def switched(self, gpsd_port=None, boot: str = "", **vehicle):
         daemon = self.daemon(gpsd_port, vehicle={**MANUAL, **vehicle})
         daemon.environment["BEEKOND_BOOT_ID"] = boot or uuid.uuid4().hex
@@ -77,23 +79,27 @@ class ManualTests(IgnitionTest):
             self.assertEqual(self.events(daemon), told)
         print(f"{len(told)} edges over {kills} SIGKILLs: each told once")
 
-    def test_kills_at_any_moment(self):
+    def test_kills_at_every_place(self):
         """A call that was not answered has happened, or has not; what is told alternates."""
         daemon = self.switched().start()
-        dice = random.Random(int(os.environ.get("BEEKOND_SEED", "8")))
-        level = False
-        for _ in range(8):
-            client = daemon.connect()
-            for _ in range(dice.randrange(1, 20)):
-                level = not level
-                client.send("SetIgnition", {"on": level})
-            daemon.kill()
+        self.turn(daemon, True)
+        places = places_of(daemon, lambda: self.turn(daemon, False))
+        self.assertGreater(places, 2)
+        level, told = False, self.events(daemon)
+        for place in range(1, 3 * places + 1):
+            answered = 0
+            with self.subTest(place=place), killed_at(daemon, place):
+                for _ in range(3):
+                    daemon.call("SetIgnition", on=not level)
+                    level, answered = not level, answered + 1
             daemon.start()
+            # Two changes of one moment have no order.
+            let_pass(1)
             words = self.events(daemon)
             self.assertEqual(words, [("on", "off")[index % 2] for index in range(len(words))])
-            # Off that was said first is no change.
-            self.assertIn(self.ignition(daemon), words[-1:] or ["unknown", "off"])
-            level = self.ignition(daemon) == "on"
+            self.assertIn(len(words) - len(told), (answered, answered + 1))
+            level, told = words[-1] == "on", words
+            self.assertEqual(self.ignition(daemon), words[-1])
 
     def test_a_reboot(self):
         """Off at the last stored time, as an estimate; and unknown until somebody says it again."""
@@ -268,12 +274,66 @@ class LastPlaceTests(IgnitionTest):
                 self.silent(backend, count)
                 daemon.kill()
 
+    @in_namespace
+    def test_a_metered_route_holds_it(self):
+        self.links("wwan0", "eth7")
+        self.route(0, "wwan0")
+        backend, gps, daemon = self.driven(metered="avoid")
+        self.turn(daemon, False)
+        gps.drive(1)
+        daemon.wait_stored(7)
+        self.silent(backend, 0)
+        self.route(1, "eth7")
+        self.arrived(backend, 7)
+
+    def test_ten_seconds_is_how_long_it_waits(self):
+        backend, gps, daemon = self.driven()
+        daemon.call("Sync")
+        self.arrived(backend, 6)
+        self.turn(daemon, False)
+        let_pass(9)
+        gps.drive(1)
+        self.arrived(backend, 7)
+        self.turn(daemon, True)
+        gps.drive(1)
+        daemon.wait_stored(1)
+        self.turn(daemon, False)
+        # What is pending at the edge.
+        self.arrived(backend, 8)
+        let_pass(11)
+        gps.drive(1)
+        daemon.wait_status(lambda status: status["sync"]["pending"] == 1, "the fix")
+        never(lambda: len(backend.ids) > 8, "an upload")
+
     def test_where_only_a_person_uploads_it_waits(self):
         backend, gps, daemon = self.driven(mode="manual")
         self.turn(daemon, False)
         gps.drive(1)
         daemon.wait_stored(7)
         never(lambda: backend.requests, "a request")
+
+
+class StoppedTests(IgnitionTest):
+    def test_events_after_a_persons_stop_have_no_place_that_was_not_stored(self):
+        """A geofence of a person's keeps the receiver in use."""
+        gps = self.fake()
+        daemon = self.switched(gps.port).start()
+        daemon.call("AddGeofences", geofences=[{"id": "far", "latitude": 0, "longitude": 0, "radius_meters": 100}])
+        daemon.call("Start")
+        gps.settle()
+        daemon.wait_stored(1)
+        self.turn(daemon, True)
+        daemon.call("Stop")
+        gps.drive(5)
+        daemon.wait_status(lambda status: status["source"]["fixes"] >= gps.sent - 1, "all fixes")
+        self.turn(daemon, False)
+        daemon.call("Start")
+        gps.drive(1)
+        daemon.wait_stored(2)
+        self.turn(daemon, True)
+        found = daemon.query(f"SELECT kind, lat IS NOT NULL FROM events WHERE {SWITCHED} ORDER BY seq")
+        self.assertEqual([(WORDS[kind], bool(has_place)) for kind, has_place in found],
+                         [("on", True), ("off", False), ("on", True)])
 
 
 class FollowingTests(IgnitionTest):
@@ -311,7 +371,7 @@ class FollowingTests(IgnitionTest):
         session = daemon.status()["session_id"]
         self.turn(daemon, False)
         self.turn(daemon, True)
-        never(lambda: daemon.status()["state"] != "tracking", "a stop", 3.0)
+        never(lambda: daemon.status()["state"] != "tracking", "a stop")
         self.assertEqual(daemon.status()["session_id"], session)
 
     def test_the_newest_wish_decides(self):
@@ -319,7 +379,7 @@ class FollowingTests(IgnitionTest):
         self.turn(daemon, True)
         self.turn(daemon, False)
         daemon.call("Start")
-        never(lambda: daemon.status()["state"] != "tracking", "a stop that a person has overruled", 3.0)
+        never(lambda: daemon.status()["state"] != "tracking", "a stop that a person has overruled")
         self.assertEqual(daemon.status()["decided_by"], "person")
         daemon.call("Stop")
         self.assertEqual(daemon.status()["stop_reason"], "user")

@@ -6,7 +6,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.clocks import no_shim
 from support.fake_gpsd import from_iso, tpv
 from support.time_test import ERA, NOW, SECOND, TimeTest
 from support.waiting import wait_for
@@ -32,7 +31,6 @@ class InstantTest(TimeTest):
         gps.wait_watched()
 
 
-@unittest.skipIf(no_shim(), no_shim())
 class AlternationTests(InstantTest):
     """gpsd 3.25 and later tell the epochs of a SiRFstar V as t, t + 1, t."""
 
@@ -142,7 +140,6 @@ RUNS: list[tuple[str, list, list]] = [
 ]
 
 
-@unittest.skipIf(no_shim(), no_shim())
 class RunTests(TimeTest):
     def stored(self, steps: list, at: int | None = 61 * SECOND, **sections) -> tuple:
         # A system clock that is not known to be right, so that it refutes nothing.
@@ -210,7 +207,6 @@ class RunTests(TimeTest):
         self.assertEqual(self.times(daemon), [NOW + second * SECOND for second in (0, 30, 60, -100, -70)])
 
 
-@unittest.skipIf(no_shim(), no_shim())
 class AfterRestartTests(InstantTest):
     def test_the_last_instant_is_remembered_without_its_row(self):
         receiver = self.backend()

@@ -8,7 +8,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.control_client import Refusal
 from support.fake_gpsd import from_iso
-from support.ports import free_port
+from support.ports import NOBODY
 from support.programs import program
 from support.system_test import SystemTest
 from support.waiting import never, wait_for
@@ -119,7 +119,7 @@ class OneShotTests(OneShotTest):
         wait_for(lambda: fake.watchers == 0, "gpsd is released")
 
     def test_gpsd_cannot_be_reached(self):
-        daemon = self.daemon(free_port()).start()
+        daemon = self.daemon(NOBODY).start()
         with self.assertRaises(Refusal) as caught:
             daemon.call("GetCurrentLocation", timeout_seconds=3600.0)
         self.assertEqual(caught.exception.name, "LocationUnavailable")

@@ -5,7 +5,6 @@ The recordings are not part of the project; BEEKOND_GNSS_LOGS names their folder
 import itertools
 import os
 import random
-import socket
 import sys
 import unittest
 from pathlib import Path
@@ -15,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support import reference_model
 from support.fake_gpsd import METERS_PER_DEGREE, from_iso, tpv
 from support.gpsd_client import GPSDClient, send_datagrams
-from support.ports import free_port
+from support.ports import new_port
 from support.programs import needs_gpsd
 from support.seeds import seed
 from support.system_test import SystemTest
@@ -112,7 +111,7 @@ class ReplayTests(SystemTest):
     def replay(self, name, size, pause, interval, meters, least, standing, mode) -> dict | None:
         """How much each rule decided; None if the machine stood still meanwhile, which is a pause of the receiver's for who
         was reading then, and for nobody else."""
-        port, feed = free_port(), free_port(socket.SOCK_DGRAM)
+        port, feed = new_port(), new_port()
         gpsd = self.gpsd(port, f"udp://127.0.0.1:{feed}")
         daemon = self.daemon(
             port, gpsd={"replay": True}, tracking={

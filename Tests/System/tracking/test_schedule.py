@@ -5,7 +5,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.clocks import ClockTest, no_shim
+from support.clocks import ClockTest
 from support.control_client import Refusal
 from support.fake_gpsd import tpv
 from support.time_test import DAY, HOUR, NOW, SECOND
@@ -15,7 +15,6 @@ from support.waiting import never, wait_for
 MORNING = {"schedule": ["mon-fri 09:00-10:00"], "time_zone": "Europe/Berlin"}
 
 
-@unittest.skipIf(no_shim(), no_shim())
 class ScheduleTests(ClockTest):
     def scheduled(self, at: int, synchronised: bool = True, **tracking) -> tuple:
         gps = self.fake(start_ms=NOW)

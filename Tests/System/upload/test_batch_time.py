@@ -7,12 +7,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.clocks import ClockTest, no_shim
+from support.clocks import ClockTest
 
 DAY = 86_400_000
 
 
-@unittest.skipIf(no_shim(), no_shim())
 class BatchTimeTests(ClockTest):
     def test_without_a_clock_a_batch_has_the_time_of_its_newest_row(self):
         """A server keeps ids by their time: one of 900 days from now would stay there for as long."""

@@ -9,7 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.beekonctl import CtlTest
-from support.ports import free_port
+from support.ports import NOBODY
 from support.raw_server import RawServer
 from support.waiting import wait_for
 
@@ -167,7 +167,7 @@ class BelievedAnswerTests(CtlTest):
 
     def test_doctor_does_not_accept_a_page(self):
         server = self.speaker()
-        daemon = self.daemon(free_port(), sync={"url": server.url}).start()
+        daemon = self.daemon(NOBODY, sync={"url": server.url}).start()
         words = ("doctor", "--json", "--config", daemon.config, "--state-dir", daemon.state)
 
         def endpoint() -> dict:

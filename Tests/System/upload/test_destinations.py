@@ -1,6 +1,6 @@
 """Several destinations: each gets every row once, whatever the others do, and a name that is lost by mistake loses nothing.
 
-BEEKOND_SEED repeats a run; BEEKOND_KILLS sets the number of kills.
+BEEKOND_SEED chooses other places; BEEKOND_KILLS sets the number of kills.
 """
 import os
 import random
@@ -14,14 +14,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.control_client import Refusal
 from support.daemon import NEVER
-from support.ports import free_port
+from support.places import killed_at, places_of
+from support.ports import NOBODY, new_port
 from support.post_server import PostServer
 from support.programs import program
 from support.seeds import seed
 from support.system_test import SystemTest
-from support.waiting import wait_for
+from support.waiting import let_pass, wait_for
 
-KILLS = int(os.environ.get("BEEKOND_KILLS", "8"))
+KILLS = int(os.environ.get("BEEKOND_KILLS", "20"))
 
 
 class OsmAndServer(PostServer):
@@ -61,7 +62,7 @@ class DestinationTests(SystemTest):
         other = self.backend()
         main, fake, daemon = self.several(
             12, other={"url": other.url, "batch_size": 4},
-            dead={"url": f"http://127.0.0.1:{free_port()}/", "timeout_seconds": 1})
+            dead={"url": f"http://127.0.0.1:{NOBODY}/", "timeout_seconds": 1})
         stored = daemon.stored_ids()
         self.assertEqual(daemon.call("Sync")["outcome"], "drained")
         self.drain(daemon, "other")
@@ -118,7 +119,7 @@ class DestinationTests(SystemTest):
 
     def test_beekonctl_sync_all_within_the_seconds_of_the_last_flush(self):
         """Every destination has its turn at once: those that never answer do not keep the others from sending."""
-        hole = socket.create_server(("127.0.0.1", 0), backlog=16)
+        hole = socket.create_server(("127.0.0.1", new_port()), backlog=16)
         self.addCleanup(hole.close)
         other = self.backend()
         main, _, daemon = self.several(
@@ -142,22 +143,26 @@ class DestinationTests(SystemTest):
         flaky = self.backend(drop_ack_every=3)
         main, fake, daemon = self.several(
             3, flaky={"url": flaky.url, "batch_size": 3, "timeout_seconds": 2},
-            dead={"url": f"http://127.0.0.1:{free_port()}/", "timeout_seconds": 1})
+            dead={"url": f"http://127.0.0.1:{NOBODY}/", "timeout_seconds": 1})
         known: set = set()
+
+        def work(names):
+            fake.drive(2)
+            for name in names:
+                daemon.connect().send("Sync", {"wait": False, "destination": name})
+            let_pass(1)
+
+        places = places_of(daemon, lambda: work(("main", "flaky", "dead")))
         for _ in range(KILLS):
             fake.drive(2)
-            # With the one that settled the time: three, or some of them.
-            daemon.wait_stored(dice.choice((0, 1, 3)))
+            daemon.wait_stored(3)
             known |= daemon.stored_ids()
             # A drain that has ended: what it acknowledged must not be sent again. And then one that is cut off.
             if dice.random() < 0.5:
                 daemon.call("Sync", destination=dice.choice(("main", "flaky")))
-            link = daemon.connect()
-            for name in dice.sample(["main", "flaky", "dead"], 2):
-                link.send("Sync", {"wait": False, "destination": name})
-            for _ in range(dice.choice((0, 1, 2))):
-                link.receive()
-            daemon.kill()
+            with killed_at(daemon, dice.randint(1, places)):
+                while daemon.is_running:
+                    work(dice.sample(["main", "flaky", "dead"], 2))
             known |= daemon.stored_ids()
             daemon.start()
             self.check_owed(daemon, known, {"main": main, "flaky": flaky, "dead": None})
@@ -174,8 +179,8 @@ class DestinationTests(SystemTest):
         for receiver in (main, flaky):
             self.assertEqual(receiver.faults(), [])
         dropped = sum("withheld" in request.outcome for request in flaky.requests)
-        print(f"{KILLS} kills: {len(known)} locations, {len(main.requests)} requests to the good one, {len(flaky.requests)}"
-              f" to the one that lost {dropped} of its answers")
+        print(f"{KILLS} kills at {places} places: {len(known)} locations, {len(main.requests)} requests to the good one, "
+              f"{len(flaky.requests)} to the one that lost {dropped} of its answers")
 
     def check_owed(self, daemon, known: set, receivers: dict):
         """Each is owed at least what has not arrived there, of what is all still stored."""

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import support
 from support.example_test import ExampleTest
 from support.fake_gpsd import METERS_PER_DEGREE, tpv
-from support.ports import free_port, reachable
+from support.ports import new_port, reachable
 from support.waiting import wait_for
 
 FOREIGN = os.environ.get("BEEKOND_FOREIGN") or os.devnull
@@ -69,7 +69,7 @@ class ULoggerTests(ForeignCodeTest):
             database.execute("INSERT INTO users (login, password, admin) VALUES ('van', ?, 0)", (word,))
         Path(folder, "config.php").write_text(f'<?php $dbdsn = "sqlite:{path}"; $dbuser = ""; $dbpass = ""; $dbprefix = ""; ?>',
                                               encoding="utf-8")
-        port = free_port()
+        port = new_port()
         php = self.child(["php", "-d", f"session.save_path={folder}", "-S", f"127.0.0.1:{port}", "-t", folder], "php")
         wait_for(lambda: reachable(port), lambda: f"PHP answers; it said:\n{php.text()}")
         origin = f"http://127.0.0.1:{port}"

@@ -1,22 +1,20 @@
 """Who was told that the vehicle is in a fence is told when that is no more to be believed: Home Assistant ignores every location
 of a vehicle that it believes inside."""
+import itertools
 import json
-import random
 import sys
-import threading
 import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.control_client import ConnectionClosed, Refusal
+from support.control_client import Refusal
 from support.daemon import NEVER
 from support.geofence_test import HOME, INSIDE, OUTSIDE, GeofenceTest, Vehicle
+from support.places import killed_at, places_of
 from support.post_server import PostServer
-from support.seeds import seed
 from support.waiting import wait_for
 
-KILLS = 12
 # As `beekonctl geofence remove --all` names them.
 ALL = ["home", "other", "far"]
 
@@ -200,21 +198,48 @@ class SilenceTests(LeaveTest):
         self.assertGreater(assistant.locations, 0)
         self.assertEqual([event["type"] for event in self.crossings(backend)], ["enter", "exit"])
 
-    def test_what_is_owed_already_is_owed_no_more(self):
+    def away(self) -> tuple:
+        """Home Assistant knows of an entry; of the exit, and of another fence that was entered and left, it does not yet."""
         vehicle, daemon, assistant, backend = self.home()
         assistant.status = 503
         vehicle.stay(OUTSIDE, 11)
-        wait_for(lambda: any(one["type"] == "exit" for one in daemon.call("GetGeofenceEvents")["events"]), "an exit is owed")
+        self.wait_kinds(daemon, "exit", 1)
+        daemon.call("AddGeofences", geofences=[{**HOME, "id": "other"}])
+        vehicle.stay(INSIDE, 11)
+        self.wait_kinds(daemon, "enter", 2)
+        daemon.call("RemoveGeofences", ids=["other", "home"])
+        self.wait_kinds(daemon, "exit", 3)
         daemon.wait_status(lambda status: next(
             one for one in status["destinations"] if one["name"] == "home")["sync"].get("last_http_status") == 503, "it failed")
+        return vehicle, daemon, assistant, backend
+
+    def wait_kinds(self, daemon, kind: str, count: int):
+        wait_for(lambda: self.kinds(daemon.call("GetGeofenceEvents")["events"]).count(kind) == count, f"{count} times {kind}")
+
+    def test_what_is_owed_already_is_owed_no_more_but_for_the_leave_of_what_it_was_told(self):
+        _, daemon, assistant, backend = self.away()
         daemon.configure(**{"destination.home": {"geofence_events": False}})
         daemon.reload()
-        wait_for(lambda: not daemon.call("GetGeofenceEvents")["events"], "it waits for nobody")
+        wait_for(lambda: len(daemon.call("GetGeofenceEvents")["events"]) <= 1, "the others wait for nobody")
         assistant.status = 200
         self.drain(daemon)
-        self.assertEqual(assistant.told, [("enter", "home")])
+        self.assertEqual(assistant.told, [("enter", "home"), ("leave", "home")])
         wait_for(lambda: "events are not sent to home" in daemon.text(), "a word in the log")
-        self.assertEqual([event["type"] for event in self.crossings(backend)], ["enter", "exit"])
+        self.assertEqual(len(self.crossings(backend)), 6)
+        wait_for(lambda: not daemon.call("GetGeofenceEvents")["events"], "nothing waits")
+
+    def test_kills_around_that_setting(self):
+        """Whenever it dies: told of the exit, and of nothing else."""
+        _, daemon, assistant, backend = self.away()
+        daemon.configure(**{"destination.home": {"geofence_events": False}})
+        for _ in range(4):
+            daemon.connect().send("Reload")
+            daemon.kill()
+            daemon.start()
+        assistant.status = 200
+        self.drain(daemon)
+        self.assertEqual(assistant.told, [("enter", "home"), ("leave", "home")])
+        self.assertEqual(assistant.regions, [])
 
     def test_a_destination_that_carries_other_events_carries_those_alone(self):
         backend = self.backend()
@@ -240,50 +265,44 @@ class SilenceTests(LeaveTest):
 class DeathTests(LeaveTest):
     def test_kills_around_a_removal(self):
         """Exactly one exit for each entry, and never none once the removal was answered."""
-        dice = random.Random(seed(f"removals, {KILLS} kills"))
         vehicle, daemon = self.fenced([], tracking={"interval_seconds": 0, "distance_meters": 0})
-        answered = 0
-        for index in range(KILLS):
-            name = f"fence {index}"
-            daemon.call("AddGeofences", geofences=[{**HOME, "id": name}])
-            vehicle.settle(INSIDE)
-            wait_for(lambda: self.inside(daemon) == [True], "inside")
-            done = threading.Event()
-            sent = threading.Event()
+        self.enter(vehicle, daemon, "counted")
+        places = places_of(daemon, lambda: daemon.call("RemoveGeofences", ids=["counted"]))
+        self.assertGreater(places, 8)
+        outcomes = []
+        for place in range(1, places + 1):
+            with self.subTest(place=place):
+                outcomes.append(self.one(vehicle, daemon, place))
+        print(f"removals: {places} kills, {sum(outcomes)} once it was done")
+        self.assertEqual([done for done, _ in itertools.groupby(outcomes)], [False, True])
 
-            def remove(name=name, done=done, sent=sent):
-                try:
-                    with daemon.connect() as client:
-                        sent.set()
-                        client.call("RemoveGeofences", ids=[name])
-                    done.set()
-                except (OSError, ConnectionClosed):
-                    pass
+    def enter(self, vehicle, daemon, name: str):
+        daemon.call("AddGeofences", geofences=[{**HOME, "id": name}])
+        vehicle.settle(INSIDE)
+        wait_for(lambda: self.inside(daemon) == [True], "inside")
 
-            thread = threading.Thread(target=remove)
-            thread.start()
-            sent.wait(60)
-            # Of three one waits for its answer; there is no condition for the other moments, which are random.
-            done.wait(60 if index % 3 == 0 else dice.uniform(0, 0.02))
-            daemon.kill()
-            thread.join(60)
-            wait_for(lambda: vehicle.fake.watchers == 0, "gpsd has noticed")
-            daemon.start()
-            fences = daemon.call("ListGeofences")["geofences"]
+    def one(self, vehicle, daemon, place: int) -> bool:
+        """A removal that is killed there; whether the fence is gone."""
+        name = f"fence {place}"
+        self.enter(vehicle, daemon, name)
+        answered = []
+        with killed_at(daemon, place):
+            answered.append(daemon.call("RemoveGeofences", ids=[name]))
+        wait_for(lambda: vehicle.fake.watchers == 0, "gpsd has noticed")
+        daemon.start()
+        fences = daemon.call("ListGeofences")["geofences"]
+        found = [event for event in daemon.call("GetGeofenceEvents")["events"] if event["geofence_id"] == name]
+        kinds = self.kinds(found)
+        if answered:
+            self.assertEqual((fences, kinds), ([], ["enter", "exit"]))
+        elif fences:
+            # Whatever the exit says, the fence is entered anew, or the vehicle is in it still.
+            self.assertEqual(fences[0].get("inside"), None if kinds[-1] == "exit" else True)
+            daemon.call("RemoveGeofences", ids=[name])
             found = [event for event in daemon.call("GetGeofenceEvents")["events"] if event["geofence_id"] == name]
             kinds = self.kinds(found)
-            if done.is_set():
-                answered += 1
-                self.assertEqual((fences, kinds), ([], ["enter", "exit"]))
-                continue
-            if fences:
-                # Whatever the exit says, the fence is entered anew, or the vehicle is in it still.
-                self.assertEqual(fences[0].get("inside"), None if kinds[-1] == "exit" else True)
-                daemon.call("RemoveGeofences", ids=[name])
-                found = [event for event in daemon.call("GetGeofenceEvents")["events"] if event["geofence_id"] == name]
-                kinds = self.kinds(found)
-            self.assertEqual(kinds, ["enter", "exit"])
-        print(f"removals: {answered} of {KILLS} were answered before the kill")
+        self.assertEqual(kinds, ["enter", "exit"])
+        return not fences
 
 
 if __name__ == "__main__":

@@ -12,16 +12,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.clocks import ClockTest, no_shim
+from support.clocks import ClockTest
 from support.daemon import NEVER
+from support.places import killed_at, places_of
 from support.post_server import PostServer
-from support.seeds import seed
-from support.waiting import never, wait_for
+from support.seeds import sampled
+from support.waiting import let_pass, never, wait_for
 
 HOUR, DAY = 3600, 86_400
 
 
-@unittest.skipIf(no_shim(), no_shim())
 class HeartbeatTest(ClockTest):
     def parked(self, url: str, start: bool = True, **sync) -> tuple:
         """A daemon with a heartbeat an hour, which has never tracked; and its clocks."""
@@ -71,7 +71,7 @@ class HeartbeatTest(ClockTest):
         wait_for(lambda: len(self.heartbeats(backend)) > count, "a heartbeat")
 
     def never_more(self, backend, count: int):
-        never(lambda: len(self.heartbeats(backend)) > count, "another heartbeat", 0.5)
+        never(lambda: len(self.heartbeats(backend)) > count, "another heartbeat")
 
     def next_heartbeat(self, daemon, clocks, backend, seconds: float = HOUR):
         """Lets the time pass until one is due; gives it, answered."""
@@ -185,7 +185,7 @@ class HeartbeatTests(HeartbeatTest):
         for count in range(2, 5):
             self.let_pass(daemon, clocks, 60)
             backend.wait_requests(count)
-        never(lambda: len(backend.requests) > 4, "one before the round is over", 0.5)
+        never(lambda: len(backend.requests) > 4, "one before the round is over", 30)
         self.assertEqual(daemon.status()["sync"]["state"], "failed")
         # New tokens are an occasion.
         backend.accept_all()
@@ -245,7 +245,7 @@ class RefusalTests(HeartbeatTest):
         self.assertEqual(rejected()["outcome"], "rejected")
         self.assertEqual(daemon.status()["sync"]["failure"], "rejected")
         self.let_pass(daemon, clocks, 2 * DAY)
-        never(lambda: daemon.status()["sync"].get("failure") != "rejected", "the suspicion ends", 1.0)
+        never(lambda: daemon.status()["sync"].get("failure") != "rejected", "the suspicion ends")
         backend.accept_all()
         self.assertEqual(daemon.sync()["outcome"], "drained")
 
@@ -265,23 +265,24 @@ class RefusalTests(HeartbeatTest):
 
 class KillTests(HeartbeatTest):
     def test_sigkill_around_heartbeats(self):
-        chance = random.Random(seed("test_heartbeats"))
+        chance = random.Random(sampled("test_heartbeats"))
         backend = self.backend()
         daemon, clocks, _ = self.stopped(backend.url)
-        for turn in range(int(os.environ.get("BEEKOND_KILLS", "8"))):
+
+        def work():
+            """A row, and a heartbeat."""
             self.drive(daemon, 1)
-            seen = len(self.heartbeats(backend))
-            if turn % 2:
-                backend.hold()
             daemon.call("Sync", wait=False)
-            if not turn % 2:
-                daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "the row is uploaded")
-                if chance.random() < 0.5:
-                    backend.hold()
-                self.let_pass(daemon, clocks, HOUR)
-                self.wait_for_more(backend, seen)
-            daemon.kill()
-            backend.go_on()
+            daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "the row is uploaded")
+            self.let_pass(daemon, clocks, HOUR)
+            let_pass(1)
+
+        places = places_of(daemon, work)
+        self.assertEqual(len(self.heartbeats(backend)), 1)
+        for _ in range(int(os.environ.get("BEEKOND_KILLS", "12"))):
+            with killed_at(daemon, chance.randint(1, places)):
+                while daemon.is_running:
+                    work()
             daemon.start()
         daemon.call("Stop")
         daemon.sync_until(lambda answer: answer["pending"] == 0, "all is uploaded")

@@ -15,10 +15,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support.control_client import Refusal
 from support.daemon import NEVER
 from support.fake_gpsd import METERS_PER_DEGREE, from_iso, tpv
+from support.places import killed_at, places_of
 from support.post_server import PostServer
-from support.seeds import seed
+from support.seeds import sampled
 from support.system_test import SystemTest
-from support.waiting import never, wait_for
+from support.waiting import let_pass, never, wait_for
 
 
 class AnyServer(PostServer):
@@ -270,22 +271,25 @@ class MixedTests(LatestTest):
         self.assertEqual(daemon.stored_ids(), set())
 
     def test_kills_with_a_live_lane_lose_nothing_of_main(self):
-        dice = random.Random(seed("kills beside a live lane"))
+        dice = random.Random(sampled("kills beside a live lane"))
         main, lane = self.backend(drop_ack_every=3, delay=0.02), self.backend(drop_ack_every=3, delay=0.02)
         _, daemon = self.live(
             lane.url, {"url": main.url, "batch_size": 3, "sync_threshold": 2, "timeout_seconds": 2}, interval=5,
             timeout_seconds=2)
         known: set = set()
-        for _ in range(10):
+
+        def work():
             self.drive(daemon, 3)
-            daemon.call("Sync", destination="live")
-            known |= daemon.stored_ids() | set(main.ids)
-            link = daemon.connect()
             for name in dice.sample(["main", "live"], 2):
-                link.send("Sync", {"wait": False, "destination": name})
-            for _ in range(dice.choice((0, 1, 2))):
-                link.receive()
-            daemon.kill()
+                daemon.connect().send("Sync", {"wait": False, "destination": name})
+            let_pass(1)
+
+        places = places_of(daemon, work)
+        for _ in range(20):
+            known |= daemon.stored_ids() | set(main.ids)
+            with killed_at(daemon, dice.randint(1, places)):
+                while daemon.is_running:
+                    work()
             known |= daemon.stored_ids() | set(main.ids)
             daemon.start()
             daemon.call("Start")
@@ -359,11 +363,11 @@ class BacklogTests(LatestTest):
         pauses = [after - before for (before, _), (after, _) in zip(live, live[1:], strict=False)]
         print(f"live lane: {backlog} of backlog in {last - first:.0f} s, {len(live)} live requests, "
               f"age at most {max(ages, default=0):.2f} s, pause at most {max(pauses, default=0):.2f} s")
-        self.assertGreaterEqual(len(live), 2)
-        self.assertGreaterEqual(len(live), (last - first) / self.INTERVAL / 2, "throughout")
-        # Whenever one arrives, it is younger than the interval.
-        self.assertEqual([age for age in ages if age > self.INTERVAL], [])
-        self.assertLess(max(pauses), 3 * self.INTERVAL)
+        self.assertGreaterEqual(len(live), max(2, int((last - first) / self.INTERVAL)), "throughout")
+        # There is a fix each second, and it is one with the next: what arrives is the newest. And between two there is an
+        # interval, and a request at most.
+        self.assertLessEqual(max(ages), 2)
+        self.assertLessEqual(max(pauses), self.INTERVAL + main.delay)
         times = [fix for _, fix in live]
         self.assertEqual(times, sorted(times))
 

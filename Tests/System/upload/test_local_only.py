@@ -18,7 +18,7 @@ STRACE = shutil.which("strace")
 
 @unittest.skipUnless(STRACE, "strace is not installed")
 class LocalOnlyTests(SystemTest):
-    real_time = "strace, which starts the daemon"
+    real_time = True
 
     def run_traced(self, **sections) -> list:
         """One run of the daemon under strace: start, fixes, stop, sync, reload, end. Returns the lines of its system calls."""

@@ -2,6 +2,7 @@
 import contextlib
 import os
 import random
+import re
 import socket
 import sys
 import threading
@@ -12,7 +13,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.fake_gpsd import METERS_PER_DEGREE, tpv
+from support.mosquitto import Recorder
 from support.mqtt_test import PLACE, MQTTTest
+from support.places import killed_at
 from support.programs import ROOT
 from support.seeds import seed
 from support.system_test import SystemTest
@@ -267,14 +270,10 @@ class KillTests(MQTTTest):
         subscriber = self.subscriber(broker)
         fake, daemon = self.vehicle(broker.port, 120)
         known = daemon.stored_ids()
+        # As many as a drain of six rows has, of which more follow.
         for _ in range(8):
-            # On a busy machine a drain may get far before its death.
-            if not daemon.stored_ids():
-                break
-            heard = len(subscriber.ids) + min(dice.randrange(1, 6), len(daemon.stored_ids()))
-            daemon.ask_for_sync()
-            self.wait_heard(subscriber, heard)
-            daemon.kill()
+            with killed_at(daemon, dice.randint(1, 40)):
+                daemon.ask_for_sync()
             daemon.start()
             wait_for(lambda: daemon.stored_ids() | set(subscriber.ids) == known, "each row is stored or has come")
         self.drain(daemon)
@@ -282,6 +281,36 @@ class KillTests(MQTTTest):
         self.assertLessEqual(len(subscriber.ids) - len(known), 8)
         # Nobody took leave: each death within a connection was told.
         self.assertLessEqual(len(subscriber.of("lwt")), 8)
+
+
+class AutosaveTests(MQTTTest):
+    """What mosquitto keeps of that which it has acknowledged, for a reader who is away, when it is killed."""
+
+    def kept(self, *lines: str) -> tuple[set, set]:
+        """Rows that are acknowledged, and those of them that the reader gets after the kill."""
+        broker = self.broker("allow_anonymous true", "persistence true", "persistence_location {}/", *lines).start()
+        recorder = Recorder(broker.port)
+        _, daemon = self.vehicle(broker.port, 12)
+        known = daemon.stored_ids()
+        self.drain(daemon)
+        self.assertEqual(daemon.stored_ids(), set(), "all of it is acknowledged")
+        broker.kill()
+        broker.start()
+        recorder.fetch()
+        self.assertEqual(len(recorder.ids), len(set(recorder.ids)), "each once")
+        return known, set(recorder.ids)
+
+    def test_the_two_lines_of_the_example_keep_all_but_the_newest(self):
+        with open(os.path.join(ROOT, "etc", "examples", "mosquitto.toml"), encoding="utf-8") as file:
+            lines = re.findall(r"^# {11}(autosave\S+ \S+)", file.read(), re.MULTILINE)
+        self.assertEqual(lines, ["autosave_on_changes true", "autosave_interval 1"])
+        known, found = self.kept(*lines)
+        self.assertLessEqual(known - found, {max(known)})
+
+    def test_the_first_alone_keeps_nothing(self):
+        """Its unit is 1800 changes then."""
+        known, found = self.kept("autosave_on_changes true")
+        self.assertEqual((len(known), found), (12, set()))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.ports import free_port
+from support.ports import NOBODY
 from support.programs import program
 from support.raw_server import RawServer
 from support.system_test import SystemTest
@@ -87,6 +87,37 @@ class ReasonTests(SystemTest):
         # With nothing left to be refused all is well again.
         self.assertEqual(json.loads(self.ctl(daemon, "sync", "--json").stdout)["outcome"], "nothing_pending")
 
+    def test_they_are_told_also_where_the_rest_does_not_go(self):
+        def said(rows):
+            return answer(422, PROBLEM, TYPE) if len(judge.batches) == 1 else answer(503, b"back at noon", "text/plain")
+
+        judge, fake, daemon = self.judged(said, rows=4, batch_size=2)
+        words = self.ctl(daemon, "sync", code=65).stderr
+        for word in ("2 locations", "422", DETAIL, "503: back at noon", "2 pending", "beekonctl rejected list"):
+            self.assertIn(word, words)
+        # What fails for good is worse, and does not hide them either.
+        judge.batches.clear()
+        judge.said = lambda rows: answer(422 if len(judge.batches) == 1 else 404)
+        fake.drive(2)
+        daemon.wait_stored(6)
+        words = self.ctl(daemon, "sync", code=76).stderr
+        for word in ("404", "2 locations were refused for good", "2 pending", "beekonctl rejected list"):
+            self.assertIn(word, words)
+
+    def test_those_of_any_destination_are_told(self):
+        judge, other = Judge(self, answer(422, PROBLEM, TYPE)), Judge(self, answer(404))
+        fake, daemon = self.vehicle(3, {"url": judge.url, "mode": "manual"}, **{
+            "destination.other": {"url": other.url, "mode": "manual"}})
+        words = self.ctl(daemon, "sync", "--all", code=76).stderr
+        for word in ("other", "404", "3 locations were refused for good", "beekonctl rejected list"):
+            self.assertIn(word, words)
+        fake.drive(2)
+        daemon.wait_stored(5)
+        other.said = answer(503, b"back at noon", "text/plain")
+        words = self.ctl(daemon, "sync", "--all", code=65).stderr
+        for word in ("2 locations", "422", DETAIL):
+            self.assertIn(word, words)
+
     def test_it_is_shown_wherever_somebody_looks(self):
         judge, fake, daemon = self.judged(answer(422, PROBLEM, TYPE))
         listener = self.listener(daemon, ["http"])
@@ -161,6 +192,11 @@ class ReasonTests(SystemTest):
             (b"\x1b[31mred\x07 \xe2\x80\xaegnp", "text/plain", "[31mred gnp"),
             (long, "text/plain", ("word " * 100)[:200].strip()),
             (b"<html><head><title>404 Not\n Found</title></head><body>x</body></html>", "text/html", "404 Not Found"),
+            (b"<html><body><h1>No\n such tenant</h1></body></html>", "text/html", "No such tenant"),
+            (b"<!-- x --><p title='a>b'>Gone<br/>away</p><script>var x = 1;</script>", "text/html", "Gone away"),
+            (b"<html></html>", "text/html", None),
+            (b'{"error": "invalid_client", "error_description": "unknown vehicle"}', "application/json",
+             "invalid_client: unknown vehicle"),
             (b"\xff\xfe\x00\x01", "application/octet-stream", None), (b"", "text/plain", None), (b"{}", "application/json", None),
             (b"[1, 2]", "application/json", None), (many, "application/json", "too many"),
         ]
@@ -180,13 +216,14 @@ class ReasonTests(SystemTest):
     def test_no_secret_is_kept_with_it(self):
         login = base64.b64encode(b"fleet:pa55-of-the-fleet").decode()
         secrets = ["k3y-in-the-query", login, "pa55-of-the-fleet", "tok3n-of-the-vehicle", "h3ader-of-the-fleet",
-                   "long-part-of-the-path-0123456789"]
+                   "long-part-of-the-path-0123456789", "sh0rt"]
+        path = "/in/lowercase/sh0rt/long-part-of-the-path-0123456789"
 
         def said(rows):
-            return answer(422, json.dumps({"title": "No", "detail": "you sent " + " and ".join(secrets)}).encode(), TYPE)
+            return answer(422, json.dumps({"title": "No", "detail": "you sent " + " and ".join([*secrets, path])}).encode(), TYPE)
 
         judge = Judge(self, said)
-        url = judge.url + "/long-part-of-the-path-0123456789?key=k3y-in-the-query"
+        url = judge.url.removesuffix("/locations") + path + "?key=k3y-in-the-query"
         fake, daemon = self.vehicle(2, {"url": url, "mode": "manual"}, **{
             "sync.headers": {"X-Key": "h3ader-of-the-fleet", "X-Login": f"Basic {login}"},
             "sync.auth": {"access_token": "tok3n-of-the-vehicle"}})
@@ -197,8 +234,9 @@ class ReasonTests(SystemTest):
         for suffix in ("", "-wal"):
             path = os.path.join(daemon.state, "beekon.db" + suffix)
             seen += Path(path).read_bytes().decode("latin-1") if os.path.exists(path) else ""
-        for secret in secrets:
-            self.assertNotIn(secret, seen)
+        # A word may stand anywhere, and goes with its path.
+        for secret in [*secrets, "lowercase"]:
+            self.assertFalse(secret in seen, secret)
 
     # Words
 
@@ -210,7 +248,7 @@ class ReasonTests(SystemTest):
         self.assertIn("back at noon", daemon.status()["sync"]["last_error"])
 
     def test_one_that_does_not_answer_cannot(self):
-        fake, daemon = self.vehicle(1, {"url": f"http://127.0.0.1:{free_port()}/x", "mode": "manual"})
+        fake, daemon = self.vehicle(1, {"url": f"http://127.0.0.1:{NOBODY}/x", "mode": "manual"})
         words = self.ctl(daemon, "sync", code=75).stderr
         self.assertIn("cannot be reached", words)
         self.assertRegex(words, "[Cc]onnect")

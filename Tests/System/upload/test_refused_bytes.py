@@ -34,6 +34,19 @@ class TopicServer(PostServer):
         return [row for row, _, status in self.requests if status == 200]
 
 
+class JudgingServer(PostServer):
+    """Refuses what is at fault."""
+
+    def __init__(self, is_at_fault):
+        self.is_at_fault = is_at_fault
+        self.statuses: list[int] = []
+        super().__init__()
+
+    def take(self, query, body):
+        self.statuses.append(400 if self.is_at_fault(query, body) else 200)
+        return self.statuses[-1], b""
+
+
 class RefusedBytesTests(SystemTest):
     def owntracks(self, decide, username: str) -> tuple:
         """A daemon with three rows for a destination of format owntracks."""
@@ -79,6 +92,27 @@ class RefusedBytesTests(SystemTest):
         topics = [topic for _, topic, status in server.requests if status == 200]
         self.assertEqual(topics, ["owntracks/ana/van-7", "owntracks/anna/van-7", "owntracks/anna/van-7"])
         self.assertEqual(len(set(server.accepted)), 3)
+
+    def test_an_odometer_that_is_told_no_more(self):
+        """What the vehicle says of itself decides bytes of these formats."""
+        for format, tells in (("owntracks", lambda query, body: "odometer" in json.loads(body)),
+                              ("osmand", lambda query, body: "odometer" in query)):
+            with self.subTest(format):
+                server = JudgingServer(tells)
+                self.addCleanup(server.stop)
+                fake = self.fake()
+                daemon = self.daemon(fake.port, vehicle={"ignition": "manual"}, **{f"destination.{NAME}": {
+                    "url": server.url, "format": format, "device_id": "van-7", "interval_seconds": NEVER}}).start()
+                daemon.call("Start")
+                fake.settle()
+                fake.drive(2)
+                daemon.wait_stored(3)
+                self.assertEqual(self.sync(daemon), "permanent")
+                self.assertEqual(server.statuses, [400])
+                self.correct(daemon, "vehicle", NAME, ignition="none")
+                self.assertEqual(server.statuses, [400, 200, 200, 200])
+                self.assertEqual(daemon.call("GetRejected", destination=NAME)["rejected"], [])
+                daemon.kill()
 
     def test_platform(self):
         for refusal, is_refused in ((404, True), (503, False)):

@@ -7,7 +7,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.daemon import NEVER
-from support.ports import free_port
+from support.ports import NOBODY
 from support.system_test import SystemTest
 from support.token_endpoint import Endpoint
 from support.users import UsersTest, as_user
@@ -58,7 +58,7 @@ class RequestEventTests(SystemTest):
         self.assertTrue(body.startswith('{"schema_version"'), body[:80])
 
     def test_no_answer_has_no_status(self):
-        fake, daemon = self.tracking(sync={"url": f"http://127.0.0.1:{free_port()}/"})
+        fake, daemon = self.tracking(sync={"url": f"http://127.0.0.1:{NOBODY}/"})
         listener = self.subscribed(daemon)
         daemon.sync()
         found = wait_for(lambda: requests(listener), "the request")[0]["http"]

@@ -1,6 +1,6 @@
 """Requests in a shape of the backend's own: what goes out, what is frozen with a batch, and what a change of settings does.
 
-BEEKOND_SEED repeats a run; BEEKOND_KILLS sets the number of kills.
+BEEKOND_SEED chooses other places; BEEKOND_KILLS sets the number of kills.
 """
 import json
 import os
@@ -17,11 +17,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support.control_client import Refusal
 from support.daemon import NEVER
 from support.fake_gpsd import METERS_PER_DEGREE, tpv
-from support.ports import free_port
+from support.places import killed_at, places_of
+from support.ports import NOBODY
 from support.programs import program
-from support.seeds import seed
+from support.seeds import sampled
 from support.shape_server import identity, records
 from support.template_test import TemplateTest
+from support.waiting import let_pass
 
 KILLS = int(os.environ.get("BEEKOND_KILLS", "8"))
 OWN = '{"uuid": "<%= uuid %>", "lat": <%= latitude %>, "at": "<%= timestamp %>"}'
@@ -262,7 +264,7 @@ class LoadTests(TemplateTest):
     MESSAGE = "line 2, column 10 of the template: there is no tag lattitude; write <%= latitude %>"
 
     def test_a_broken_template_is_told_with_its_place_wherever_it_is_read(self):
-        table = {"url": f"http://127.0.0.1:{free_port()}/", "format": "template"}
+        table = {"url": f"http://127.0.0.1:{NOBODY}/", "format": "template"}
         daemon = self.daemon(sync={**table, "location_template": self.BROKEN})
         line = 1 + next(number for number, text in enumerate(Path(daemon.config).read_text().splitlines())
                         if text.startswith("location_template"))
@@ -302,21 +304,25 @@ class LoadTests(TemplateTest):
 
 class CrashTests(TemplateTest):
     def test_kills_lose_nothing_and_double_nothing(self):
-        dice = random.Random(seed("kills with templates"))
+        dice = random.Random(sampled("kills with templates"))
         for size in (1, 7):
             with self.subTest(batch_size=size):
                 server, fake, daemon = self.sending(
                     3, batch_size=size, location_template=OWN, geofence_template=OWN_EVENT, method="PUT", timeout_seconds=2)
                 server.drop_ack_every = 3
                 known = daemon.stored_ids()
-                for _ in range(KILLS):
+
+                def work(fake=fake, daemon=daemon):
                     fake.drive(4)
+                    daemon.connect().send("Sync", {"wait": False})
+                    let_pass(1)
+
+                places = places_of(daemon, work)
+                for _ in range(KILLS):
                     known |= daemon.stored_ids()
-                    link = daemon.connect()
-                    link.send("Sync", {"wait": dice.random() < 0.5})
-                    if dice.random() < 0.5:
-                        link.receive()
-                    daemon.kill()
+                    with killed_at(daemon, dice.randint(1, places)):
+                        while daemon.is_running:
+                            work()
                     known |= daemon.stored_ids()
                     daemon.start()
                     fake.settle()

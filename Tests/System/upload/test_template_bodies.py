@@ -1,6 +1,6 @@
 """Records as parameters of a form or of the url, and as lines: what goes out, what is frozen, and what is refused at load.
 
-BEEKOND_SEED repeats a run; BEEKOND_KILLS sets the number of kills.
+BEEKOND_SEED chooses other places; BEEKOND_KILLS sets the number of kills.
 """
 import os
 import random
@@ -14,11 +14,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.daemon import NEVER
 from support.fake_gpsd import METERS_PER_DEGREE, from_iso, tpv
-from support.ports import free_port
+from support.places import killed_at, places_of
+from support.ports import NOBODY
 from support.programs import program
-from support.seeds import seed
+from support.seeds import sampled
 from support.shape_server import read_form, read_json, read_lines
 from support.template_test import TemplateTest
+from support.waiting import let_pass
 
 KILLS = int(os.environ.get("BEEKOND_KILLS", "8"))
 FORM = ('{"uuid": "<%= uuid %>", "lat": <%= latitude %>, "time": <%= timestamp.seconds %>, "ms": <%= timestamp.milliseconds %>, '
@@ -241,7 +243,7 @@ class FrozenTests(TemplateTest):
                 daemon.kill()
 
     def test_kills_lose_nothing_and_double_nothing(self):
-        dice = random.Random(seed("kills with forms, queries and lines"))
+        dice = random.Random(sampled("kills with forms, queries and lines"))
         for sync in ({"body": "form", "location_template": FORM, "reads": read_form},
                      {"method": "GET", "location_template": FORM, "reads": read_form},
                      {"body": "text", "location_template": LINE, "device_id": "van-1", "batch_size": 3, "reads": read_lines}):
@@ -249,14 +251,18 @@ class FrozenTests(TemplateTest):
                 server, fake, daemon = self.sending(3, timeout_seconds=2, **sync)
                 server.drop_ack_every = 3
                 known = daemon.stored_ids()
-                for _ in range(KILLS):
+
+                def work(fake=fake, daemon=daemon):
                     fake.drive(4)
+                    daemon.connect().send("Sync", {"wait": False})
+                    let_pass(1)
+
+                places = places_of(daemon, work)
+                for _ in range(KILLS):
                     known |= daemon.stored_ids()
-                    link = daemon.connect()
-                    link.send("Sync", {"wait": dice.random() < 0.5})
-                    if dice.random() < 0.5:
-                        link.receive()
-                    daemon.kill()
+                    with killed_at(daemon, dice.randint(1, places)):
+                        while daemon.is_running:
+                            work()
                     known |= daemon.stored_ids()
                     daemon.start()
                     fake.settle()
@@ -300,13 +306,13 @@ class LoadTests(TemplateTest):
         self.assertIn(expected, done.stderr + done.stdout)
 
     def test_what_cannot_be_is_said_where_it_stands(self):
-        table = {"url": f"http://127.0.0.1:{free_port()}/", "format": "template"}
+        table = {"url": f"http://127.0.0.1:{NOBODY}/", "format": "template"}
         for settings, expected in self.ROWS:
             with self.subTest(expected):
                 self.check(expected, sync={**table, **settings})
 
     def test_params_and_headers_that_have_no_place(self):
-        table = {"url": f"http://127.0.0.1:{free_port()}/", "format": "template", "location_template": FORM}
+        table = {"url": f"http://127.0.0.1:{NOBODY}/", "format": "template", "location_template": FORM}
         line = {**table, "body": "text", "location_template": LINE, "device_id": "v"}
         for sections, expected in (
                 ({"sync": line, "sync.params": {"a": 1}}, "sync.params.a: has no place beside lines"),

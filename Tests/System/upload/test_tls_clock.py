@@ -6,15 +6,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.clocks import ClockTest, no_shim
-from support.ports import free_port
+from support.clocks import ClockTest
+from support.ports import NOBODY
 from support.tls import Authority, Terminator, context, needs_openssl
 
 DAY = 86_400_000
 
 
 @needs_openssl
-@unittest.skipIf(no_shim(), no_shim())
 class ClockOverTLSTests(ClockTest):
     def begin(self, days: tuple, at: int):
         """A daemon with three fixes pending, and a backend whose certificate is valid between these days."""
@@ -69,7 +68,7 @@ class ClockOverTLSTests(ClockTest):
         status = self.attempt("transient")
         self.assertNotIn("clock", status["degraded"])
         self.assertIn("expired", status["sync"]["last_error"])
-        self.victim.configure(sync={"url": f"https://127.0.0.1:{free_port()}/locations"})
+        self.victim.configure(sync={"url": f"https://127.0.0.1:{NOBODY}/locations"})
         self.victim.reload()
         status = self.victim.wait_status(
             lambda status: "connect" in (status["sync"]["last_error"] or ""), "the server is not there")

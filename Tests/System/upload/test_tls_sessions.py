@@ -11,11 +11,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.beekonctl import CtlTest
-from support.clocks import ClockTest, no_shim
+from support.clocks import ClockTest
 from support.control_client import Refusal
 from support.daemon import NEVER
 from support.nginx import Nginx, needs_nginx
-from support.ports import free_port
+from support.ports import new_port
 from support.text import match
 from support.tls import Authority, needs_openssl, pump
 from support.waiting import wait_for
@@ -38,7 +38,7 @@ class SessionTest(ClockTest):
         super().setUp()
         self.authority = Authority(self.folder())
         self.receiver = self.backend()
-        self.nginx = Nginx(self.folder(), free_port(), self.receiver.port, *self.authority.certificate("server"))
+        self.nginx = Nginx(self.folder(), new_port(), self.receiver.port, *self.authority.certificate("server"))
         self.addCleanup(self.nginx.stop)
 
     def url(self, host: str = "127.0.0.1", port: int | None = None) -> str:
@@ -99,7 +99,6 @@ class SessionTest(ClockTest):
 
 @needs_openssl
 @needs_nginx
-@unittest.skipIf(no_shim(), no_shim())
 class ResumedTests(SessionTest):
     def check(self, protocol: str, *directives: str, mutual: bool = False):
         self.begin(*directives, mutual=mutual)
@@ -131,7 +130,6 @@ class ResumedTests(SessionTest):
 
 @needs_openssl
 @needs_nginx
-@unittest.skipIf(no_shim(), no_shim())
 class ForgottenTests(SessionTest):
     def test_with_a_file_of_tls(self):
         """Touched, replaced by the same bytes, or written anew: whatever it is, it is another file."""
@@ -269,7 +267,6 @@ class ForgottenTests(SessionTest):
 
 @needs_openssl
 @needs_nginx
-@unittest.skipIf(no_shim(), no_shim())
 class SeveralTests(SessionTest):
     def test_two_destinations_of_one_server_share_no_session(self):
         self.begin()
@@ -301,7 +298,6 @@ class SeveralTests(SessionTest):
 
 @needs_openssl
 @needs_nginx
-@unittest.skipIf(no_shim(), no_shim())
 class BrokenTests(SessionTest):
     def test_a_server_that_lost_its_keys(self):
         """As after each restart: the daemon offers a session that nobody knows, and the same handshake goes on in full."""
@@ -363,7 +359,6 @@ def is_offer(hello: bytes) -> bool:
 
 @needs_openssl
 @needs_nginx
-@unittest.skipIf(no_shim(), no_shim())
 class DoctorTests(SessionTest, CtlTest):
     def check_shape(self, receiver):
         """The doctor's batches are empty."""

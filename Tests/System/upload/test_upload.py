@@ -10,8 +10,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.daemon import NEVER
 from support.fake_gpsd import from_iso
-from support.ports import free_port
-from support.upload_test import AT_ONCE, UploadTest
+from support.ports import new_port
+from support.upload_test import UploadTest
 from support.waiting import never
 
 
@@ -156,14 +156,15 @@ class UploadTests(UploadTest):
         self.check_failed(daemon, outcome, code)
         fake.drive(5)
         daemon.wait_stored(7)
-        never(lambda: len(receiver.requests) > 1, "a retry ahead of schedule", 0.7)
+        never(lambda: len(receiver.requests) > 1, "a retry ahead of schedule")
         answer = daemon.sync()
         self.assertEqual((answer["outcome"], answer["uploaded"], answer["pending"]), (outcome, 0, 7))
         self.assertEqual([request.sha256 for request in receiver.requests], [first.sha256] * 2)
         # Once the server is fixed, everything drains.
         self.assertEqual(daemon.sync(), {"outcome": "drained", "uploaded": 7, "pending": 0})
         self.assertEqual(daemon.status()["sync"]["state"], "idle")
-        self.assertEqual(daemon.status()["degraded"], [])
+        # The receiver has said nothing for a minute.
+        self.assertEqual(daemon.status()["degraded"], ["source"])
         self.check_clean(receiver)
 
     def test_a_permanent_batch_is_dissolved_when_the_batch_size_changes(self):
@@ -194,7 +195,7 @@ class UploadTests(UploadTest):
         daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "everything uploaded")
         gaps = [second - first for first, second in itertools.pairwise(receiver.moments[:3])]
         # Uniform in [1, 2], then in [2, 4].
-        self.assertTrue(0.95 <= gaps[0] <= 2 + AT_ONCE and 1.95 <= gaps[1] <= 4 + AT_ONCE, gaps)
+        self.assertTrue(1 <= gaps[0] <= 2 and 2 <= gaps[1] <= 4, gaps)
         self.assertEqual(len({request.sha256 for request in receiver.requests[:3]}), 1)
         self.assertEqual(daemon.status()["sync"]["retries"], 2)
         self.check_clean(receiver)
@@ -229,7 +230,7 @@ class UploadTests(UploadTest):
         daemon.call("Stop")
         receiver.wait_requests(2)
         gap = receiver.moments[1] - receiver.moments[0]
-        self.assertTrue(3.95 <= gap <= 6.95 + AT_ONCE, gap)
+        self.assertTrue(4 <= gap <= 7, gap)
 
     def test_retry_after_as_a_date(self):
         # Whole seconds of a clock that follows the receiver: one second of slack for each.
@@ -237,22 +238,22 @@ class UploadTests(UploadTest):
         receiver, fake, daemon = self.uploading([503], retry_after=date, sync={"sync_threshold": 1})
         receiver.wait_requests(2)
         late = receiver.moments[1] - due
-        self.assertTrue(-2.5 <= late <= 0.5 + AT_ONCE, late)
+        self.assertTrue(-2 <= late <= 0.5, late)
 
     def test_sync_overrides_retry_after(self):
         receiver, fake, daemon = self.uploading([503], retry_after=600)
         self.assertEqual(daemon.sync()["outcome"], "transient")
         self.assertEqual(daemon.sync()["outcome"], "drained")
-        self.assertLess(receiver.moments[1] - receiver.moments[0], AT_ONCE)
+        self.assertEqual(receiver.moments[1], receiver.moments[0])
 
     def test_a_retry_after_beyond_an_hour_counts_as_an_hour(self):
         receiver, fake, daemon = self.uploading([503], retry_after=NEVER)
         self.assertEqual(daemon.sync()["outcome"], "transient")
         wait = from_iso(daemon.status()["sync"]["next_attempt"]) / 1000 - time.time()
-        self.assertTrue(3500 < wait <= 3605, wait)
+        self.assertAlmostEqual(wait, 3600, 1)
 
     def test_connection_refused(self):
-        port = free_port()
+        port = new_port()
         fake, daemon = self.tracking(sync={"url": f"http://127.0.0.1:{port}/locations"})
         answer = daemon.sync()
         self.assertEqual((answer["outcome"], answer["pending"]), ("transient", 1))
@@ -296,7 +297,7 @@ class UploadTests(UploadTest):
         receiver.hold()
         began = time.monotonic()
         self.assertEqual(daemon.sync()["outcome"], "transient")
-        self.assertTrue(0.9 < time.monotonic() - began < 1 + AT_ONCE)
+        self.assertAlmostEqual(time.monotonic() - began, 1, 2)
         # Fixes are stored as usual, then and afterwards.
         fake.drive(3)
         daemon.wait_stored(4)

@@ -1,4 +1,5 @@
 """What is uploaded again, and in which batch: after a permanent answer, by sync --rebatch, by resend, and after SIGKILL."""
+import contextlib
 import os
 import random
 import sys
@@ -11,8 +12,9 @@ from support.beekonctl import CtlTest
 from support.conservation import DatabaseContents
 from support.control_client import Refusal
 from support.fake_gpsd import iso
-from support.seeds import seed
-from support.waiting import wait_for
+from support.places import killed_at, places_of
+from support.seeds import sampled
+from support.waiting import let_pass, wait_for
 
 
 class AgainTest(CtlTest):
@@ -214,26 +216,31 @@ class ResendTests(AgainTest):
 class KillTests(AgainTest):
     def test_sigkill_around_an_attempt_a_resend_and_a_rebatch(self):
         """Whatever is interrupted: each row is in one place, and in the end the backend has all of them."""
-        dice = random.Random(seed("kills around attempts"))
+        dice = random.Random(sampled("kills around attempts"))
         receiver, fake, daemon = self.answered(count=12, sync={"batch_size": 4}, store={"keep_uploaded": True})
+
+        def work(asked):
+            fake.drive(2)
+            with daemon.connect() as link:
+                for method, parameters in asked:
+                    with contextlib.suppress(Refusal):
+                        link.call(method, **parameters)
+            let_pass(1)
+
+        places = places_of(daemon, lambda: work((("Sync", {"wait": False}), ("Resend", {"from": iso(0)}), ("Rebatch", {}))))
+        # In the account of this, as below.
+        daemon.ledger.resent |= set(DatabaseContents(daemon).counts)
+        self.note_dissolved(daemon, receiver)
         for _ in range(12):
             receiver.delay = dice.choice((0, 0, 0.01, 0.03))
             receiver.answers = [dice.choice((413, 404, "drop", "close", 200)) for _ in range(3)]
-            fake.drive(2)
             known = len(daemon.stored_ids())
-            link = daemon.connect()
             asked = [dice.choice((("Sync", {"wait": False}), ("Resend", {"from": iso(0)}), ("Rebatch", {}),
                                   ("Configure", {"settings": {"sync.batch_size": dice.choice((3, 4, 5))}})))
                      for _ in range(4)]
-            for method, parameters in asked:
-                link.send(method, parameters)
-            moment = dice.choice((0, 1, 2, 3))
-            for _ in range(moment):
-                try:
-                    link.receive()
-                except Refusal:
-                    pass
-            daemon.kill()
+            with killed_at(daemon, dice.randint(1, places)):
+                while daemon.is_running:
+                    work(asked)
             self.assertGreaterEqual(len(daemon.stored_ids()), known, "kept, or pending: never gone")
             if "Resend" in dict(asked):
                 # Answered or not, it may have been carried out.

@@ -1,4 +1,4 @@
-"""SIGTERM and new configurations in every phase of an upload: it ends in time, nothing is lost, no batch changes its bytes."""
+"""SIGTERM and new configurations in every phase of an upload: it ends at once, nothing is lost, no batch changes its bytes."""
 import socket
 import sys
 import unittest
@@ -9,12 +9,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import itertools
 
 from support.daemon import NEVER
+from support.ports import new_port
 from support.system_test import SystemTest
 from support.tls import Authority, needs_openssl
 from support.waiting import never, wait_for
-
-# Two seconds are promised; the rest is allowance for the machine.
-IN_TIME = 2.5
 
 
 class EndTests(SystemTest):
@@ -26,10 +24,10 @@ class EndTests(SystemTest):
         return fake, daemon
 
     def check_end(self, daemon, receiver=None):
-        """It ends in time; afterwards everything is uploaded, under the frozen batch id."""
+        """It ends at once; afterwards everything is uploaded, under the frozen batch id."""
         rows, frozen = daemon.stored_ids(), daemon.query("SELECT hex(id) FROM batches")
         self.assertEqual(len(rows), 3)
-        self.assertLess(daemon.terminate(), IN_TIME)
+        self.assertEqual(daemon.terminate(), 0)
         self.assertEqual(daemon.stored_ids(), rows)
         self.assertEqual(daemon.query("SELECT hex(id) FROM batches"), frozen)
         receiver = receiver or self.backend()
@@ -58,7 +56,7 @@ class EndTests(SystemTest):
     def test_while_connecting(self):
         listener = socket.socket()
         self.addCleanup(listener.close)
-        listener.bind(("127.0.0.1", 0))
+        listener.bind(("127.0.0.1", new_port()))
         listener.listen(0)
         for _ in range(4):
             filler = socket.socket()
@@ -122,7 +120,7 @@ class EndTests(SystemTest):
         fake, daemon = self.tracking(sync={"url": receiver.url, "sync_threshold": 1})
         receiver.wait_requests(3)
         gaps = [second - first for first, second in itertools.pairwise(receiver.moments)]
-        self.assertTrue(gaps[0] >= 0.95 and gaps[1] >= 1.95, gaps)
+        self.assertTrue(1 <= gaps[0] <= 2 and 2 <= gaps[1] <= 4, gaps)
 
 
 class ReconfigurationTests(SystemTest):
@@ -168,7 +166,7 @@ class ReconfigurationTests(SystemTest):
         daemon.configure(sync={"url": ""})
         daemon.reload()
         daemon.wait_status(lambda status: status["sync"]["state"] == "disabled", "disabled")
-        never(lambda: len(receiver.requests) > 1, "a request without a url", 0.7)
+        never(lambda: len(receiver.requests) > 1, "a request without a url")
         self.assertEqual(len(daemon.stored_ids()), 7)
         daemon.configure(sync={"url": receiver.url})
         daemon.reload()
@@ -181,7 +179,7 @@ class ReconfigurationTests(SystemTest):
         daemon.configure(tracking={"angle_degrees": 30})
         daemon.reload()
         wait_for(lambda: daemon.setting("tracking.angle_degrees") == 30, "the new setting")
-        never(lambda: len(receiver.requests) > 1, "another request", 0.7)
+        never(lambda: len(receiver.requests) > 1, "another request", 40)
         self.assertEqual(daemon.status()["sync"]["in_flight_batch"], first.batch_id)
 
     def test_a_permanent_failure_does_not_hammer(self):
@@ -195,13 +193,13 @@ class ReconfigurationTests(SystemTest):
             daemon.reload()
             daemon.call("Start")
             fake.settle()
-        never(lambda: len(receiver.requests) > 1, "an attempt ahead of schedule", 1.5)
+        never(lambda: len(receiver.requests) > 1, "an attempt ahead of schedule")
         self.assertEqual(daemon.status()["sync"]["failure"], "permanent")
         # A change in [sync] triggers one attempt at once.
         daemon.configure(sync={"timeout_seconds": 30})
         daemon.reload()
         receiver.wait_requests(2)
-        never(lambda: len(receiver.requests) > 2, "another attempt", 0.7)
+        never(lambda: len(receiver.requests) > 2, "another attempt")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.daemon import NEVER
 from support.fake_gpsd import from_iso
-from support.upload_test import AT_ONCE, UploadTest
+from support.upload_test import UploadTest
 from support.waiting import never
 
 
@@ -17,7 +17,7 @@ class OccasionTests(UploadTest):
         receiver, fake, daemon = self.uploading(sync={"sync_threshold": 4})
         fake.drive(2)
         daemon.wait_stored(3)
-        never(lambda: receiver.requests, "an upload below the threshold", 0.7)
+        never(lambda: receiver.requests, "an upload below the threshold")
         fake.drive(1)
         self.assertEqual(len(receiver.wait_requests(1)[0].ids), 4)
 
@@ -27,7 +27,7 @@ class OccasionTests(UploadTest):
         daemon.wait_stored(3)
         self.assertEqual(receiver.requests, [])
         daemon.call("Stop")
-        self.assertEqual(len(receiver.wait_requests(1, AT_ONCE)[0].ids), 3)
+        self.assertEqual(len(receiver.wait_requests(1, 0)[0].ids), 3)
 
     def test_fixes_are_stored_while_an_upload_hangs(self):
         receiver, fake, daemon = self.uploading()
@@ -46,7 +46,7 @@ class OccasionTests(UploadTest):
         daemon.wait_stored(3)
         began = time.monotonic()
         answer = daemon.sync()
-        self.assertLess(time.monotonic() - began, AT_ONCE)
+        self.assertAlmostEqual(time.monotonic() - began, 0.6, 3)
         self.assertIn(answer["outcome"], ("drained", "nothing_pending"))
         self.assertEqual((answer["pending"], len(receiver.ids)), (0, 3))
 
@@ -55,7 +55,7 @@ class OccasionTests(UploadTest):
         receiver.hold()
         began = time.monotonic()
         answer = daemon.call("Sync", wait=False)
-        self.assertLess(time.monotonic() - began, AT_ONCE)
+        self.assertEqual(time.monotonic(), began)
         self.assertEqual(answer["pending"], 1)
         receiver.wait_requests(1)
 
@@ -67,7 +67,7 @@ class OccasionTests(UploadTest):
         sync = daemon.wait_status(
             lambda status: status["sync"].get("next_attempt") or status["sync"]["uploaded"], "an attempt")["sync"]
         if not sync["uploaded"]:
-            self.assertLess(from_iso(sync["next_attempt"]) / 1000 - time.time(), 31)
+            self.assertLess(from_iso(sync["next_attempt"]) / 1000 - time.time(), 30)
 
     # Where to
 

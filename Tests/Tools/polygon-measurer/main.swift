@@ -54,7 +54,7 @@ while !input.isEmpty {
         write([0, 0])
         continue
     }
-    var outline = PolygonOutline(polygon)
+    let outline = PolygonOutline(polygon)
     write(
         [1, fence.radius]
             + points.compactMap { Coordinate(latitude: $0[1], longitude: $0[0]) }.map {

@@ -70,5 +70,6 @@ struct CommandManualTests {
         let text = try part("What a server sends").joined(separator: " ")
         #expect(text.contains("\(CommandReader.depthLimit) levels"))
         #expect(text.contains("more than \(CommandIntake.hourlyLimit) within an hour"))
+        #expect(text.contains("A destination of another name knows none of them"))
     }
 }

@@ -135,6 +135,11 @@ final class ClockKeeper: Service {
         }
     }
 
+    /// The latest moment that this can be: this machine's clock, or the confirmed time where that clock is behind it.
+    func latest(_ now: Timestamp) -> Timestamp {
+        state.withLock { max(now, $0.time?.time ?? now) }
+    }
+
     /// The least counter of a signed list.
     var counter: Int64 { state.withLock { $0.time?.time.milliseconds ?? 0 } }
 

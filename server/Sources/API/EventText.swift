@@ -6,78 +6,104 @@ internal import NIOCore
 internal import ServerStore
 
 extension Reader {
+    /// Events that are read at once; those of earlier versions may have 64 KiB each.
+    private static let eventsAtOnce = 32
+    /// Locations that are looked at for trips at once, and how often before the client hears that there is more.
+    private static let locationsAtOnce = 1000
+    private static let looks = 10
+
+    private struct Happenings {
+        var place: Reading.Place?
+        var left: Int
+        var count = 0
+    }
+
     /// `GET /v1/devices/17/events`: crossings of geofences, and what else the vehicle has told, by time.
     func events(of id: Int64, _ query: LocationQuery) async throws -> Response {
         guard query.format == .json else { throw Problem(.badRequest, "Events come as json.") }
         let device = try await state(of: id)
-        let store = store
-        return Response(
-            status: .ok, headers: [.contentType: "application/json"],
-            body: ResponseBody { writer in
-                var bytes = Array(#"{"device":\#(device.id),"events":["#.utf8)
-                var place: Reading.Place?
-                var (left, count) = (query.limit ?? .max, 0)
-                while left > 0 {
-                    let (after, size) = (place, min(left, Self.page))
-                    let rows = try await store.read { session throws(StoreError) in
-                        try Reading.events(of: id, in: query.range, after: after, limit: size, from: session)
+        return try await lists.answer(
+            "application/json", from: Happenings(left: query.limit ?? .max),
+            head: Array(#"{"device":\#(device.id),"events":["#.utf8), tail: Array("]}\n".utf8)
+        ) { list, piece, session throws(StoreError) in
+            while list.left > 0 {
+                let size = min(list.left, Self.eventsAtOnce)
+                let events = try Reading.events(
+                    of: id, in: query.range, after: list.place, limit: size, from: session)
+                for event in events {
+                    guard try piece.add(EventText.element(event, isFirst: list.count == 0)) else {
+                        return false
                     }
-                    for row in rows {
-                        bytes += Array((count > 0 ? ",\n" : "\n").utf8)
-                        EventText.append(row, to: &bytes)
-                        count += 1
-                    }
-                    try await writer.write(ByteBuffer(bytes: bytes))
-                    bytes = []
-                    left -= rows.count
-                    guard rows.count == size, let last = rows.last else { break }
-                    place = Reading.Place(time: last.time, id: last.id)
+                    list.place = Reading.Place(time: event.time, id: event.id)
+                    list.left -= 1
+                    list.count += 1
                 }
-                try await writer.write(ByteBuffer(bytes: bytes + Array("]}\n".utf8)))
-                try await writer.finish(nil)
-            })
+                if events.count < size { break }
+            }
+            return true
+        }
+    }
+
+    private struct Drives {
+        var finder = TripFinder()
+        var place: Reading.Place?
+        /// Found, and not written yet.
+        var found: [Trip] = []
+        var isAtEnd = false
+        var left: Int
+        var count = 0
     }
 
     /// `GET /v1/devices/17/trips`: what lies between two stays.
     func trips(of id: Int64, _ query: LocationQuery) async throws -> Response {
         guard query.format == .json else { throw Problem(.badRequest, "Trips come as json.") }
         let device = try await state(of: id)
-        let store = store
-        return Response(
-            status: .ok, headers: [.contentType: "application/json"],
-            body: ResponseBody { writer in
-                var bytes = Array(#"{"device":\#(device.id),"trips":["#.utf8)
-                var finder = TripFinder()
-                var place: Reading.Place?
-                var (left, count) = (query.limit ?? .max, 0)
-                while true {
-                    let after = place
-                    let rows = try await store.read { session throws(StoreError) in
-                        try Reading.locations(
-                            of: id, in: query.range, after: after, limit: Self.page, from: session)
-                    }
-                    var trips = rows.compactMap { finder.add($0.row) }
-                    if rows.count < Self.page, let last = finder.finish() { trips.append(last) }
-                    for trip in trips.prefix(left) {
-                        bytes += Array((count > 0 ? ",\n" : "\n").utf8)
-                        EventText.append(trip, to: &bytes)
-                        count += 1
-                    }
-                    left -= trips.count
-                    try await writer.write(ByteBuffer(bytes: bytes))
-                    bytes = []
-                    guard left > 0, rows.count == Self.page, let last = rows.last else { break }
-                    place = Reading.Place(time: last.row.time, id: last.row.id)
-                }
-                try await writer.write(ByteBuffer(bytes: bytes + Array("]}\n".utf8)))
-                try await writer.finish(nil)
-            })
+        return try await lists.answer(
+            "application/json", from: Drives(left: query.limit ?? .max),
+            head: Array(#"{"device":\#(device.id),"trips":["#.utf8), tail: Array("]}\n".utf8)
+        ) { drives, piece, session throws(StoreError) in
+            for _ in 0..<Self.looks {
+                guard try Self.add(&drives, to: &piece) else { return false }
+                if drives.isAtEnd || drives.left == 0 { return true }
+                let rows = try Reading.locations(
+                    of: id, in: query.range, after: drives.place, limit: Self.locationsAtOnce,
+                    from: session)
+                drives.found = rows.compactMap { drives.finder.add($0.row) }
+                drives.isAtEnd = rows.count < Self.locationsAtOnce
+                if drives.isAtEnd, let last = drives.finder.finish() { drives.found.append(last) }
+                drives.place = rows.last.map { Reading.Place(time: $0.row.time, id: $0.row.id) }
+            }
+            return false
+        }
+    }
+
+    /// - Returns: false when the piece is full.
+    private static func add(_ drives: inout Drives, to piece: inout Piece) throws(StoreError) -> Bool {
+        while drives.left > 0, let trip = drives.found.first {
+            guard try piece.add(EventText.element(trip, isFirst: drives.count == 0)) else { return false }
+            drives.found.removeFirst()
+            drives.left -= 1
+            drives.count += 1
+        }
+        return true
     }
 }
 
 /// Events and trips as JSON.
 enum EventText {
-    static func append(_ event: StoredEvent, to text: inout [UInt8]) {
+    static func element(_ event: StoredEvent, isFirst: Bool) -> [UInt8] {
+        var text = Array((isFirst ? "\n" : ",\n").utf8)
+        append(event, to: &text)
+        return text
+    }
+
+    static func element(_ trip: Trip, isFirst: Bool) -> [UInt8] {
+        var text = Array((isFirst ? "\n" : ",\n").utf8)
+        append(trip, to: &text)
+        return text
+    }
+
+    private static func append(_ event: StoredEvent, to text: inout [UInt8]) {
         switch event.content {
         case .crossing(let kind, let geofence):
             let word = kind == .enter ? "enter" : "exit"
@@ -90,7 +116,7 @@ enum EventText {
         }
     }
 
-    static func append(_ trip: Trip, to text: inout [UInt8]) {
+    private static func append(_ trip: Trip, to text: inout [UInt8]) {
         text += Array(#"{"start":"\#(trip.start.time.iso8601)","end":"\#(trip.end.time.iso8601)""#.utf8)
         for (name, row) in [("from", trip.start), ("to", trip.end)] {
             text += Array(

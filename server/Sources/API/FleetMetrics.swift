@@ -72,13 +72,15 @@ struct VehicleSample: Sendable {
 struct FleetSample: Sendable {
     var vehicles: [VehicleSample] = []
 
-    func append(to text: inout MetricText) {
+    /// - Parameter write: is handed what is as long as a piece of an answer.
+    func append(to text: inout MetricText, write: ([UInt8]) async throws -> Void) async throws {
         text.begin("beekon_devices", "gauge", "Devices that may upload.")
         text.add(Double(vehicles.count), [])
         for (index, metric) in VehicleSample.metrics.enumerated() {
             text.begin(metric.name, "gauge", metric.help)
             for vehicle in vehicles {
                 if let value = vehicle.values[index] { text.add(value, [("device", "\(vehicle.id)")]) }
+                if text.bytes.count >= Piece.longest { try await write(text.take()) }
             }
         }
     }

@@ -7,6 +7,7 @@ internal import Synchronization
 /// Says who asks, by the token of the request.
 final class Gatekeeper: Sendable {
     private let store: Store
+    private let clock: ClockKeeper
     private let memory = Mutex(Memory())
 
     private struct Known {
@@ -34,8 +35,9 @@ final class Gatekeeper: Sendable {
     /// Devices that are remembered: 30 MB at most would be held for them, with four tokens each.
     private static let capacity = 20_000
 
-    init(store: Store) {
+    init(store: Store, clock: ClockKeeper) {
         self.store = store
+        self.clock = clock
     }
 
     /// The cookie of a session.
@@ -106,8 +108,9 @@ final class Gatekeeper: Sendable {
 
     private func record(of secret: Secret, now: Timestamp) async throws -> TokenRecord? {
         let arrival = ContinuousClock.now
+        let latest = clock.latest(now)
         if let known = remembered(secret.owner), arrival - known.asOf < Self.freshness {
-            if let record = known.tokens.valid(secret, now: now) { return record }
+            if let record = known.tokens.valid(secret, now: now, latest: latest) { return record }
             guard await wait(until: known.asOf + Self.reload) else {
                 // It may be a good one: nobody has asked.
                 var random = SystemRandomNumberGenerator()
@@ -115,10 +118,10 @@ final class Gatekeeper: Sendable {
             }
             // Somebody else may have asked meanwhile.
             if let newer = remembered(secret.owner), newer.asOf > arrival {
-                return newer.tokens.valid(secret, now: now)
+                return newer.tokens.valid(secret, now: now, latest: latest)
             }
         }
-        return try await read(secret.owner)?.valid(secret, now: now)
+        return try await read(secret.owner)?.valid(secret, now: now, latest: latest)
     }
 
     /// - Returns: false when too many wait.

@@ -25,7 +25,9 @@ struct Handlers: Sendable {
         let method: Route.Method
         let request: Request
         let identity: Identity
+        /// This machine's clock, and the lesser of it and the database's.
         let now: Timestamp
+        let wall: Timestamp
 
         func query() throws(Problem) -> LocationQuery {
             try LocationQuery(request.uri.query.map { $0[...] })
@@ -48,9 +50,9 @@ struct Handlers: Sendable {
         case .logs:
             guard case .device(let device) = call.identity.caller else { throw Problem.notFound() }
             return try await logs.add(call.request, from: device, now: call.now)
-        case .token: return try await exchange.answer(call.request, now: call.now)
-        case .enroll: return try await enrolment.enroll(call.request, now: call.now)
-        case .login: return try await login.begin(call.request, now: call.now)
+        case .token: return try await exchange.answer(call.request, now: call.wall)
+        case .enroll: return try await enrolment.enroll(call.request, now: call.wall)
+        case .login: return try await login.begin(call.request, now: call.wall)
         case .description: return Description.response
         case .live: return Response(status: .noContent)
         case .ready: return try await reader.ready()
@@ -95,22 +97,22 @@ struct Handlers: Sendable {
     private func performForAdmins(_ call: Call) async throws -> Response {
         let isRead = call.method == .get
         switch call.route {
-        case .devices: return try await registry.addDevice(call.request, now: call.now)
+        case .devices: return try await registry.addDevice(call.request, now: call.wall)
         case .device(let id): return try await registry.revokeDevice(id, now: call.now)
-        case .tokens(let id): return try await registry.renewTokens(of: id, call.request, now: call.now)
+        case .tokens(let id): return try await registry.renewTokens(of: id, call.request, now: call.wall)
         case .installations(let id): return try await registry.confirmInstallation(of: id, call.request)
         case .log(let id): return try await logs.newest(of: id)
         case .commands(let id):
             return try await orders.add(for: id, call.request, by: call.identity.name, now: call.now)
         case .command(let id, let number): return try await orders.withdraw(number, of: id, now: call.now)
         case .claims:
-            return try await isRead ? enrolment.all() : enrolment.add(call.request, now: call.now)
+            return try await isRead ? enrolment.all() : enrolment.add(call.request, now: call.wall)
         case .claim(let id): return try await enrolment.remove(id)
         case .users:
             return try await isRead ? registry.users() : registry.addUser(call.request, now: call.now)
         case .user(let name): return try await registry.removeUser(name)
         case .password(let name):
-            return try await login.setPassword(of: name, call.request, now: call.now)
+            return try await login.setPassword(of: name, call.request, now: call.wall)
         case .clock: return try await ingest.clock.confirm()
         case .doctor: return try await operation.facts(now: call.now)
         case .backup: return try await operation.backup(call.request)

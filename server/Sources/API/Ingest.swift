@@ -30,9 +30,10 @@ struct Ingest: Sendable {
         let receipt = try await store.submit(
             submission(of: batch, from: device, newToken: newToken, now: now))
         meters.note(receipt, after: .now - start)
-        if let other = receipt.otherInstallation {
+        if let other = receipt.otherInstallation, let isLast = meters.isWorthALine(for: device) {
+            let rest = isLast ? ". More of this device are counted and not logged" : ""
             logger.warning(
-                "device \(device): the installation \(other) uploads with its tokens and is not the one that it is bound to: its rows are stored, it gets no commands. If it is the vehicle, confirm it on the page, or give the vehicle new tokens"
+                "device \(device): the installation \(other) uploads with its tokens and is not the one that it is bound to: its rows are stored, it gets no commands. If it is the vehicle, confirm it on the page, or give the vehicle new tokens\(rest)"
             )
         }
         if receipt.hasOtherRows, meters.isFirstReuse(by: device) {
@@ -61,6 +62,7 @@ struct Ingest: Sendable {
         var submission = Submission(
             device: device, batch: batch, received: now, keptSince: keptSince, newToken: newToken)
         submission.wall = clock.wall(now)
+        submission.age = clock.age(now) ?? submission.wall
         submission.isRemembered = TimeRule.isPlausible(batch.id, now: submission.wall)
         submission.counter = commands.isSigned ? clock.counter : nil
         return submission

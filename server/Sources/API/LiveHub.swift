@@ -30,6 +30,12 @@ final class LiveHub: Service {
     private struct Listener {
         var form: Form
         var continuation: AsyncStream<ByteBuffer>.Continuation
+        /// Bytes that wait for it.
+        var backlog: Backlog
+    }
+
+    private final class Backlog: Sendable {
+        let bytes = Atomic(0)
     }
 
     private struct State {
@@ -43,19 +49,22 @@ final class LiveHub: Service {
         var seen: Timestamp?
         var location: UUIDv7?
         var status: Timestamp?
+        var shownAgain: Timestamp?
+        var other: UUIDv7?
     }
 
     /// Listeners at once; each holds a connection.
     private static let most = 100
-    /// Pages of changes that wait for a slow listener; beyond, it has to ask anew. All listeners share their bytes.
-    private static let backlog = 60
+    /// Bytes of changes that wait for a slow listener; beyond, it has to ask anew. All listeners of a form share them.
+    private static let mostWaiting = 16 << 20
     /// Seconds by which servers' clocks, and their commits, may lag.
     private static let slack = 60.0
     /// How long a right is taken for granted.
     private static let trust = Duration.seconds(5)
-    /// Looks between two signs of life; they are events, since a page is told of nothing else. It gives up after 40 seconds.
-    private static let silence = 15
-    private static let page = 1000
+    /// Between two signs of life; they are events, since a page is told of nothing else. It gives up after 40 seconds.
+    private static let silence = Duration.seconds(15)
+    /// Devices that are read at once, each with a status of up to 16 KiB.
+    private static let page = 100
 
     private let store: Store
     private let logger: Logger
@@ -81,7 +90,7 @@ final class LiveHub: Service {
             status: .ok,
             headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
             body: ResponseBody { writer in
-                let (number, changes) = self.listen(form)
+                let (number, changes, backlog) = self.listen(form)
                 defer { self.leave(number) }
                 try await writer.write(
                     ByteBuffer(string: "event: hello\ndata: {\"time\":\"\(Responder.now.iso8601)\"}\n\n"))
@@ -95,6 +104,7 @@ final class LiveHub: Service {
                             checked = .now
                         }
                         try await writer.write(change)
+                        backlog.bytes.subtract(change.readableBytes, ordering: .relaxed)
                     }
                 } onGracefulShutdown: {
                     self.end(number)
@@ -103,20 +113,21 @@ final class LiveHub: Service {
             })
     }
 
-    private func listen(_ form: Form) -> (UInt64, AsyncStream<ByteBuffer>) {
-        let (stream, continuation) = AsyncStream<ByteBuffer>.makeStream(
-            bufferingPolicy: .bufferingOldest(Self.backlog))
+    private func listen(_ form: Form) -> (UInt64, AsyncStream<ByteBuffer>, Backlog) {
+        let (stream, continuation) = AsyncStream<ByteBuffer>.makeStream()
+        let backlog = Backlog()
         let number = state.withLock { state in
             state.next += 1
             if state.isEnding {
                 continuation.finish()
             } else {
-                state.listeners[state.next] = Listener(form: form, continuation: continuation)
+                state.listeners[state.next] = Listener(
+                    form: form, continuation: continuation, backlog: backlog)
             }
             return state.next
         }
         alarm.yield()
-        return (number, stream)
+        return (number, stream, backlog)
     }
 
     private func end(_ number: UInt64) {
@@ -144,8 +155,25 @@ final class LiveHub: Service {
 
     /// Looks once a second until nobody listens.
     private func watch() async {
+        await withDiscardingTaskGroup { group in
+            // However long the database takes: the server lives.
+            group.addTask { await self.beat() }
+            await self.lookAround()
+            group.cancelAll()
+        }
+    }
+
+    private func beat() async {
+        while !Task.isCancelled {
+            // Ends early with the watch.
+            try? await Task.sleep(for: Self.silence)
+            if !Task.isCancelled { tell { _ in Array("event: alive\ndata: {}\n\n".utf8) } }
+        }
+    }
+
+    private func lookAround() async {
         var known: [Int64: Mark] = [:]
-        var (since, looks) = (Responder.now, 0)
+        var since = Responder.now
         while !Task.isCancelled, state.withLock({ !$0.listeners.isEmpty }) {
             let now = Responder.now
             do {
@@ -154,8 +182,6 @@ final class LiveHub: Service {
             } catch {
                 logger.error("live: \(error); trying again in a second")
             }
-            looks += 1
-            if looks % Self.silence == 0 { tell { _ in Array("event: alive\ndata: {}\n\n".utf8) } }
             // Ends early with the server.
             try? await Task.sleep(for: .seconds(1))
         }
@@ -178,12 +204,17 @@ final class LiveHub: Service {
 
     /// - Returns: nil when all of it has been told.
     private static func news(of device: DeviceState, _ known: inout [Int64: Mark]) -> LiveText.News? {
-        let mark = Mark(seen: device.seen, location: device.latest?.id, status: device.status?.received)
+        let mark = Mark(
+            seen: device.seen, location: device.latest?.id, status: device.status?.received,
+            shownAgain: device.tokenShownAgain, other: device.otherInstallation)
         guard let old = known.updateValue(mark, forKey: device.id) else {
             return LiveText.News(device: device, isMoveAlone: false)
         }
         guard old != mark else { return nil }
-        return LiveText.News(device: device, isMoveAlone: old.status == mark.status && old.seen != nil)
+        let isMoveAlone =
+            old.status == mark.status && old.seen != nil && old.shownAgain == mark.shownAgain
+            && old.other == mark.other
+        return LiveText.News(device: device, isMoveAlone: isMoveAlone)
     }
 
     /// - Parameter text: the bytes for listeners of a form; made once for each form that somebody listens to.
@@ -193,11 +224,14 @@ final class LiveHub: Service {
         for (number, listener) in listeners {
             let bytes = made[listener.form] ?? ByteBuffer(bytes: text(listener.form))
             made[listener.form] = bytes
-            if case .dropped = listener.continuation.yield(bytes) {
-                // Its client connects again, and asks for all.
-                leave(number)
-                listener.continuation.finish()
+            let waiting = listener.backlog.bytes.add(bytes.readableBytes, ordering: .relaxed).newValue
+            guard waiting > Self.mostWaiting else {
+                listener.continuation.yield(bytes)
+                continue
             }
+            // Its client connects again, and asks for all.
+            leave(number)
+            listener.continuation.finish()
         }
     }
 }

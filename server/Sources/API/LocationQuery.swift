@@ -15,6 +15,24 @@ struct LocationQuery: Equatable {
             case .packed: PackedTrack.mediaType
             }
         }
+
+        /// Locations that are worth reading for so many bytes; 0: there is room for none that is packed.
+        func rows(of bytes: Int) -> Int {
+            let least = max(1, bytes / length + 1)
+            // Those that are packed are added all at once, and blocks have heads.
+            return min(1000, self == .packed ? max(0, bytes - 4096) / length : least)
+        }
+
+        /// Bytes of a short one.
+        private var length: Int {
+            switch self {
+            case .json: 300
+            case .geojson: 360
+            case .gpx: 100
+            case .csv: 180
+            case .packed: PackedTrack.length
+            }
+        }
     }
 
     var range: ClosedRange<Timestamp>

@@ -7,7 +7,8 @@ internal import ServerStore
 struct LocationText {
     let format: LocationQuery.Format
     let device: DeviceState
-    private var count = 0
+    /// Locations so far.
+    var count = 0
 
     init(_ format: LocationQuery.Format, of device: DeviceState) {
         self.format = format
@@ -40,19 +41,22 @@ struct LocationText {
         return text
     }
 
-    /// The next of them.
-    mutating func append(_ locations: [StoredLocation], to text: inout [UInt8]) {
-        if format == .packed { return PackedTrack.append(locations.map(\.row), to: &text) }
-        for location in locations {
-            switch format {
-            case .json: object(location, to: &text)
-            case .geojson: feature(location, to: &text)
-            case .gpx: point(location.row, to: &text)
-            case .csv: line(location, to: &text)
-            case .packed: break
-            }
-            count += 1
+    /// Whether extras stand in it.
+    var showsExtras: Bool { format == .json || format == .geojson }
+
+    /// The next of them; none is packed by itself.
+    ///
+    /// - Parameter extras: a JSON object; nil when it has none.
+    func element(_ location: StoredLocation, extras: String?) -> [UInt8] {
+        var text: [UInt8] = []
+        switch format {
+        case .json: object(location, extras, to: &text)
+        case .geojson: feature(location, extras, to: &text)
+        case .gpx: point(location.row, to: &text)
+        case .csv: line(location, to: &text)
+        case .packed: PackedTrack.append([location.row], to: &text)
         }
+        return text
     }
 
     /// What stands behind the last.
@@ -64,16 +68,16 @@ struct LocationText {
         }
     }
 
-    private func object(_ location: StoredLocation, to text: inout [UInt8]) {
+    private func object(_ location: StoredLocation, _ extras: String?, to text: inout [UInt8]) {
         text += Array((count > 0 ? ",\n{" : "\n{").utf8)
         Self.members(location.row, to: &text)
         text += Array(#","latitude":\#(Self.number(location.row.latitude))"#.utf8)
         text += Array(#","longitude":\#(Self.number(location.row.longitude))"#.utf8)
-        Self.session(location, to: &text)
+        Self.session(location, extras, to: &text)
         text.append(UInt8(ascii: "}"))
     }
 
-    private func feature(_ location: StoredLocation, to text: inout [UInt8]) {
+    private func feature(_ location: StoredLocation, _ extras: String?, to text: inout [UInt8]) {
         let row = location.row
         let height = row.altitude.map { ",\(Self.number($0))" } ?? ""
         let place = "\(Self.number(row.longitude)),\(Self.number(row.latitude))\(height)"
@@ -81,13 +85,16 @@ struct LocationText {
         text += Array(
             #"{"type":"Feature","geometry":{"type":"Point","coordinates":[\#(place)]},"properties":{"#.utf8)
         Self.members(row, to: &text)
-        Self.session(location, to: &text)
+        Self.session(location, extras, to: &text)
         text += Array("}}".utf8)
     }
 
-    private static func session(_ location: StoredLocation, to text: inout [UInt8]) {
+    private static func session(_ location: StoredLocation, _ extras: String?, to text: inout [UInt8]) {
         text += Array(#","session_id":"\#(location.session)""#.utf8)
-        if let extras = location.extras { text += Array(#","extras":\#(extras)"#.utf8) }
+        if let extras {
+            text += Array(#","extras":"#.utf8)
+            text += extras.utf8
+        }
     }
 
     /// What a location is but where, in the words of the envelope.

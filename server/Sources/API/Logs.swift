@@ -9,6 +9,7 @@ internal import ServerStore
 struct Logs: Sendable {
     let store: Store
     let bodies: BodyReader
+    let lists: Lists
     /// Bytes of text; beekond keeps 64 KiB of its log.
     private static let longest = 512 << 10
 
@@ -40,14 +41,20 @@ struct Logs: Sendable {
 
     /// `GET /v1/devices/17/log`: the newest.
     func newest(of device: Int64) async throws -> Response {
+        let lease = try lists.take(Self.longest)
         let text = try await store.read { session throws(StoreError) in
             try DeviceLogs.newest(of: device, in: session)
         }
         guard let text else {
             throw Problem.notFound("Device \(device) has sent no log; 'upload_log' asks for it.")
         }
+        let bytes = ByteBuffer(string: text)
         return Response(
             status: .ok, headers: [.contentType: "text/plain; charset=utf-8"],
-            body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+            body: ResponseBody(contentLength: bytes.readableBytes) { writer in
+                try await writer.write(bytes)
+                try await writer.finish(nil)
+                withExtendedLifetime(lease) {}
+            })
     }
 }

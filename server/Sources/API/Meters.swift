@@ -22,6 +22,8 @@ final class Meters: Sendable {
         var reusedIDs: UInt64 = 0
         /// Devices that have sent such a batch; each is logged once.
         fileprivate var reusers: Set<Int64> = []
+        /// Lines that were logged of them, by device.
+        fileprivate var installationLines: [Int64: Int] = [:]
         /// Refresh tokens that were shown after their end, within a minute and later.
         var endedTokens = (overtaken: UInt64(0), late: UInt64(0))
         /// Batches by how long their COMMIT took: one count for each bound, and one for what took longer.
@@ -35,6 +37,8 @@ final class Meters: Sendable {
 
     /// Devices whose use of ids is logged.
     private static let mostReusers = 1000
+    /// Installations of a device that are logged: as many as the database keeps.
+    private static let mostLines = 8
 
     /// Before requests are read.
     let door = Doorman.Counts()
@@ -59,6 +63,21 @@ final class Meters: Sendable {
     /// - Returns: whether it is the first time since the start.
     func isFirstReuse(by device: Int64) -> Bool {
         state.withLock { $0.reusers.count < Self.mostReusers && $0.reusers.insert(device).inserted }
+    }
+
+    /// Another installation has shown the tokens of a device.
+    ///
+    /// - Returns: whether it is the last that is to be logged since the start; nil: it is not to be.
+    func isWorthALine(for device: Int64) -> Bool? {
+        state.withLock { counts in
+            let lines = counts.installationLines[device] ?? 0
+            guard lines < Self.mostLines, lines > 0 || counts.installationLines.count < Self.mostReusers
+            else {
+                return nil
+            }
+            counts.installationLines[device] = lines + 1
+            return lines + 1 == Self.mostLines
+        }
     }
 
     /// A batch that can no longer be lost.

@@ -10,7 +10,8 @@ struct Metrics: Sendable {
     let meters: Meters
     let clock: ClockKeeper
 
-    private static let page = 500
+    /// Devices that are read at once, each with a status of up to 16 KiB.
+    private static let page = 100
 
     func answer(_ now: Timestamp) async throws -> Response {
         let fleet = try await fleet()
@@ -36,10 +37,15 @@ struct Metrics: Sendable {
         text.begin(
             "beekon_server_groups_total", "counter", "Transactions that stored batches, each some of them.")
         text.add(Double(store.groups), [])
-        fleet.append(to: &text)
+        let start = text
         return Response(
             status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: text.bytes)))
+            body: ResponseBody { writer in
+                var text = start
+                try await fleet.append(to: &text) { try await writer.write(ByteBuffer(bytes: $0)) }
+                try await writer.write(ByteBuffer(bytes: text.bytes))
+                try await writer.finish(nil)
+            })
     }
 
     private static func append(_ counts: Meters.Counts, to text: inout MetricText) {
@@ -121,6 +127,12 @@ struct Metrics: Sendable {
 struct MetricText {
     private(set) var bytes: [UInt8] = []
     private var name = ""
+
+    /// - Returns: what was written so far, which is then no longer in it.
+    mutating func take() -> [UInt8] {
+        defer { bytes = [] }
+        return bytes
+    }
 
     mutating func begin(_ name: String, _ type: String, _ help: String) {
         self.name = name

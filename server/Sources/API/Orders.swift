@@ -13,6 +13,11 @@ struct Orders: Sendable {
     let bodies: BodyReader
     /// The public part of the key; nil when commands go unsigned.
     let publicKey: String?
+    let lists: Lists
+
+    /// Commands that are shown, and of these, read at once: each may have 80 KiB.
+    private static let most = 1000
+    private static let atOnce = 8
 
     /// `POST /v1/devices/17/commands` with `{"command":…,"arguments":{…},"expires_in":…}`
     func add(for device: Int64, _ request: Request, by author: String, now: Timestamp) async throws
@@ -37,18 +42,23 @@ struct Orders: Sendable {
 
     /// `GET /v1/devices/17/commands`: newest first.
     func all(of device: Int64, now: Timestamp) async throws -> Response {
-        let entries = try await store.read { session throws(StoreError) in
-            try CommandQueue.all(of: device, in: session)
+        try await lists.answer(
+            "application/json", from: (last: Int64.max, count: 0), head: Array(#"{"commands":["#.utf8),
+            tail: Array("]}\n".utf8)
+        ) { list, piece, session throws(StoreError) in
+            while list.count < Self.most {
+                let entries = try CommandQueue.all(
+                    of: device, before: list.last, limit: Self.atOnce, in: session)
+                for entry in entries {
+                    let text = Array((list.count > 0 ? ",\n" : "\n").utf8) + Self.object(entry, now: now)
+                    guard try piece.add(text) else { return false }
+                    list.last = entry.number
+                    list.count += 1
+                }
+                if entries.count < Self.atOnce { break }
+            }
+            return true
         }
-        var text = Array(#"{"commands":["#.utf8)
-        for (index, entry) in entries.enumerated() {
-            text += Array((index > 0 ? ",\n" : "\n").utf8)
-            text += Self.object(entry, now: now)
-        }
-        text += Array("]}\n".utf8)
-        return Response(
-            status: .ok, headers: [.contentType: "application/json"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: text)))
     }
 
     /// `DELETE /v1/devices/17/commands/c-5`

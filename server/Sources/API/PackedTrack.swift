@@ -9,6 +9,8 @@ internal import EnvelopeReader
 /// accuracy (UInt16, decimetres; of these, 65535: none), and `codes` as the database has them. All little-endian. What does
 /// not fit is the nearest that does.
 enum PackedTrack {
+    /// Bytes of a location.
+    static let length = 22
     static let mediaType = "application/vnd.beekon.track"
 
     static func append(_ locations: [LocationRow], to bytes: inout [UInt8]) {

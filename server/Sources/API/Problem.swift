@@ -42,7 +42,7 @@ struct Problem: Error, Equatable {
 
     init(_ error: StoreError, using random: inout some RandomNumberGenerator) {
         switch error.kind {
-        case .overloaded: self = .busy(using: &random)
+        case .overloaded, .missing: self = .busy(using: &random)
         case .unavailable:
             self = .busy(using: &random)
             detail =

@@ -8,36 +8,33 @@ internal import ServerStore
 /// What is read: devices, and where they have been.
 struct Reader: Sendable {
     let store: Store
+    let lists: Lists
 
-    /// Rows that are read, and written to the client, at once.
-    static let page = 1000
+    /// Devices that are read at once, each with a status of up to 16 KiB.
+    private static let devicesAtOnce = 64
+
+    private struct Fleet {
+        var last: Int64 = 0
+        var count = 0
+    }
 
     /// `GET /v1/devices`
     func devices() async throws -> Response {
-        let store = store
-        return Response(
-            status: .ok, headers: [.contentType: "application/json"],
-            body: ResponseBody { writer in
-                var text = Array(#"{"devices":["#.utf8)
-                var (last, count): (Int64, Int) = (0, 0)
-                while true {
-                    let after = last
-                    let devices = try await store.read { session throws(StoreError) in
-                        try Reading.devices(after: after, limit: Self.page, from: session)
-                    }
-                    for device in devices {
-                        text += Array((count > 0 ? ",\n" : "\n").utf8)
-                        text += DeviceText.object(device)
-                        count += 1
-                    }
-                    if devices.count < Self.page { break }
-                    last = devices.last?.id ?? last
-                    try await writer.write(ByteBuffer(bytes: text))
-                    text = []
+        try await lists.answer(
+            "application/json", from: Fleet(), head: Array(#"{"devices":["#.utf8), tail: Array("]}\n".utf8)
+        ) { fleet, piece, session throws(StoreError) in
+            while true {
+                let devices = try Reading.devices(
+                    after: fleet.last, limit: Self.devicesAtOnce, from: session)
+                for device in devices {
+                    let text = Array((fleet.count > 0 ? ",\n" : "\n").utf8) + DeviceText.object(device)
+                    guard try piece.add(text) else { return false }
+                    fleet.last = device.id
+                    fleet.count += 1
                 }
-                try await writer.write(ByteBuffer(bytes: text + Array("]}\n".utf8)))
-                try await writer.finish(nil)
-            })
+                if devices.count < Self.devicesAtOnce { return true }
+            }
+        }
     }
 
     /// `GET /v1/devices/17`
@@ -56,33 +53,67 @@ struct Reader: Sendable {
         return device
     }
 
+    private struct Track {
+        var text: LocationText
+        var place: Reading.Place?
+        var left: Int
+    }
+
     /// `GET /v1/devices/17/locations`
     func locations(of id: Int64, _ query: LocationQuery) async throws -> Response {
-        let device = try await state(of: id)
-        let store = store
-        return Response(
-            status: .ok, headers: [.contentType: query.format.mediaType],
-            body: ResponseBody { writer in
-                var text = LocationText(query.format, of: device)
-                var bytes = text.head
-                var place: Reading.Place?
-                var left = query.limit ?? .max
-                while left > 0 {
-                    let (after, size) = (place, min(left, Self.page))
-                    let rows = try await store.read { session throws(StoreError) in
-                        try Reading.locations(
-                            of: id, in: query.range, after: after, limit: size, from: session)
+        let text = LocationText(query.format, of: try await state(of: id))
+        let track = Track(text: text, left: query.limit ?? .max)
+        return try await lists.answer(
+            query.format.mediaType, from: track, head: text.head, tail: text.tail
+        ) { track, piece, session throws(StoreError) in
+            while track.left > 0 {
+                let size = min(track.left, query.format.rows(of: piece.room))
+                // As many as a piece has room for, but for the last of them.
+                guard size > 0 else { return false }
+                let rows = try Reading.locations(
+                    of: id, in: query.range, after: track.place, limit: size, from: session)
+                guard try Self.add(rows, of: id, to: &piece, &track, session) else { return false }
+                if rows.count < size { return true }
+            }
+            return true
+        }
+    }
+
+    /// - Returns: false when the piece is full.
+    private static func add(
+        _ rows: [StoredLocation], of device: Int64, to piece: inout Piece, _ track: inout Track,
+        _ session: any Session
+    ) throws(StoreError) -> Bool {
+        if track.text.format == .packed {
+            var bytes: [UInt8] = []
+            PackedTrack.append(rows.map(\.row), to: &bytes)
+            piece.add(whole: bytes)
+            note(rows[...], &track)
+            return true
+        }
+        // Each is read once, and only when its first location is added: all but one of them are in the piece, too.
+        var extras: [Int64: String?] = [:]
+        for row in rows {
+            var own: String?
+            if track.text.showsExtras, let digest = row.extras {
+                let text =
+                    if let known = extras[digest] { known } else {
+                        try Reading.extras(digest, of: device, from: session)
                     }
-                    text.append(rows, to: &bytes)
-                    try await writer.write(ByteBuffer(bytes: bytes))
-                    bytes = []
-                    left -= rows.count
-                    guard rows.count == size, let last = rows.last else { break }
-                    place = Reading.Place(time: last.row.time, id: last.row.id)
-                }
-                try await writer.write(ByteBuffer(bytes: bytes + text.tail))
-                try await writer.finish(nil)
-            })
+                extras[digest] = .some(text)
+                own = text
+            }
+            guard try piece.add(track.text.element(row, extras: own)) else { return false }
+            note([row], &track)
+        }
+        return true
+    }
+
+    private static func note(_ rows: ArraySlice<StoredLocation>, _ track: inout Track) {
+        guard let last = rows.last?.row else { return }
+        track.text.count += rows.count
+        track.left -= rows.count
+        track.place = Reading.Place(time: last.time, id: last.id)
     }
 
     /// `GET /health/ready`

@@ -15,6 +15,7 @@ struct Responder: Sendable {
     let handlers: Handlers
     let page: FleetPage?
     let meters: Meters
+    let clock: ClockKeeper
 
     /// This server's clock.
     static var now: Timestamp {
@@ -28,6 +29,8 @@ struct Responder: Sendable {
         }
         let route = Route(path: request.uri.path)
         var response = try await answer(request, route)
+        // Where somebody was is kept by nobody on the way.
+        if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
         // Whatever names and texts are in it, no browser takes it for a page.
         response.headers[.xContentTypeOptions] = "nosniff"
         response.headers[.contentSecurityPolicy] = "default-src 'none'; frame-ancestors 'none'"
@@ -52,13 +55,15 @@ struct Responder: Sendable {
             return try await handlers.perform(call)
         } catch let problem as Problem where problem.status != .serviceUnavailable {
             // What is refused has shown the token all the same.
-            try await gatekeeper.noteUse(by: call.identity, now: call.now)
+            try await gatekeeper.noteUse(by: call.identity, now: call.wall)
             throw problem
         }
     }
 
     private func call(_ request: Request, _ route: Route?) async throws -> Handlers.Call {
         let now = Self.now
+        // Tokens go by a clock that the database does not contradict.
+        let wall = clock.wall(now)
         guard let route else { throw Problem.notFound() }
         guard let method = Route.Method(rawValue: request.method.rawValue), route.methods.contains(method)
         else {
@@ -71,8 +76,8 @@ struct Responder: Sendable {
         let identity =
             isLocal
             ? Identity(caller: .local, name: "local")
-            : try await gatekeeper.identity(request.headers, now: now)
-        if route != .batches { try await gatekeeper.noteUse(by: identity, now: now) }
+            : try await gatekeeper.identity(request.headers, now: wall)
+        if route != .batches { try await gatekeeper.noteUse(by: identity, now: wall) }
         guard identity.caller.may(method, route) else {
             if identity.caller == .nobody {
                 throw Problem(.unauthorized, "This needs a token ('Authorization: Bearer …') or a session.")
@@ -86,6 +91,7 @@ struct Responder: Sendable {
                     .forbidden, "A change in a session needs its X-CSRF-Token, as /v1/session has it.")
             }
         }
-        return Handlers.Call(route: route, method: method, request: request, identity: identity, now: now)
+        return Handlers.Call(
+            route: route, method: method, request: request, identity: identity, now: now, wall: wall)
     }
 }

@@ -13,6 +13,7 @@ package struct Server: Sendable {
     private let store: Store
     private let gatekeeper: Gatekeeper
     private let bodies: BodyReader
+    private let lists: Lists
     private let hub: LiveHub
     private let clock: ClockKeeper
     private let meters = Meters()
@@ -24,10 +25,11 @@ package struct Server: Sendable {
         self.options = options
         self.socket = socket
         self.store = store
-        gatekeeper = Gatekeeper(store: store)
         bodies = BodyReader(budget: ByteBudget(options.bounds.bodies))
+        lists = Lists(store: store, budget: ByteBudget(options.bounds.reads))
         hub = LiveHub(store: store, logger: logger)
         clock = ClockKeeper(store: store, logger: logger)
+        gatekeeper = Gatekeeper(store: store, clock: clock)
         self.logger = logger
     }
 
@@ -64,7 +66,7 @@ package struct Server: Sendable {
     func responder(isLocal: Bool) -> Responder {
         Responder(
             isLocal: isLocal, gatekeeper: gatekeeper, handlers: handlers,
-            page: isLocal ? nil : options.page, meters: meters)
+            page: isLocal ? nil : options.page, meters: meters, clock: clock)
     }
 
     private var handlers: Handlers {
@@ -74,13 +76,14 @@ package struct Server: Sendable {
                 store: store, bodies: bodies, retentionDays: options.retentionDays,
                 commands: CommandText(key: options.signingKey), meters: meters, clock: clock,
                 logger: logger),
-            logs: Logs(store: store, bodies: bodies),
+            logs: Logs(store: store, bodies: bodies, lists: lists),
             exchange: TokenExchange(
                 store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime, meters: meters,
                 logger: logger),
             enrolment: Enrolment(store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime),
-            reader: Reader(store: store), hub: hub,
-            orders: Orders(store: store, bodies: bodies, publicKey: options.signingKey?.publicPEM),
+            reader: Reader(store: store, lists: lists), hub: hub,
+            orders: Orders(
+                store: store, bodies: bodies, publicKey: options.signingKey?.publicPEM, lists: lists),
             registry: Registry(store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime),
             login: Login(store: store, bodies: bodies, passwords: Passwords(store: store, mill: mill)),
             operation: Operation(store: store, bodies: bodies, options: options, clock: clock))

@@ -33,11 +33,15 @@ package struct ServerOptions: Sendable {
         package var backlog = 4096
         /// Bytes of all bodies that are being read.
         package var bodies = 16 << 20
+        /// Bytes of all answers that are being written piece by piece: as many as 256 at once.
+        package var reads = 16 << 20
         /// Seconds until the beginning of the answer, from the first byte of a request on. beekond gives up after 60.
         package var deadlineSeconds = 30
         /// Seconds without a whole request, after which a connection gives way when three quarters of them are taken.
         package var patienceSeconds = 5
-        /// Seconds that a connection may be idle, or an answer stand still.
+        /// Seconds in which a piece of an answer must have been taken.
+        package var pieceSeconds = 30
+        /// Seconds that a connection may be idle.
         package var idleSeconds = 60
     }
 

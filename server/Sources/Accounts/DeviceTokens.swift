@@ -7,6 +7,8 @@ package struct TokenRecord: Equatable, Sendable {
     package var kind: Secret.Kind
     /// Of two tokens, by number.
     package var pair: Int64
+    /// nil: not known.
+    package var created: Timestamp?
     /// nil: never.
     package var expires: Timestamp?
     /// When its pair arrived at the device; nil: it was offered, and none of it has been shown to us.
@@ -40,9 +42,15 @@ package struct DeviceTokens: Equatable, Sendable {
 
     /// Pairs that are offered at once: as many answers may be lost, one after the other, before the oldest ends.
     package static let mostOffered = 64
+    /// Seconds by which clocks may be ahead.
+    private static let slack = 86_400.0
 
+    /// - Parameters:
+    ///   - now: as the clock has it, which may be behind.
+    ///   - latest: the latest moment that it can be; nil: `now`. A token that was made long after that was made by a clock that was
+    ///     ahead.
     /// - Returns: the record of a token that is valid at `now`. An access token outlives its pair by `TokenPairs.grace`.
-    package func valid(_ secret: Secret, now: Timestamp) -> TokenRecord? {
+    package func valid(_ secret: Secret, now: Timestamp, latest: Timestamp? = nil) -> TokenRecord? {
         guard !isRevoked else { return nil }
         var found: TokenRecord?
         // All are compared, whichever it is.
@@ -50,8 +58,12 @@ package struct DeviceTokens: Equatable, Sendable {
             found = record
         }
         guard let found, found.expires.map({ now < $0 }) ?? true else { return nil }
+        // Made by a clock that was ahead, it would be good for as long; its refresh token buys another one.
+        let isOfThisTime = found.created.map { $0 <= (latest ?? now).advanced(bySeconds: Self.slack) } ?? true
+        guard found.kind == .refresh || isOfThisTime else { return nil }
         guard let ended = found.ended else { return found }
-        let isGraceful = now.milliseconds - ended.milliseconds < TokenPairs.grace
+        // Ended by such a clock, it has ended all the same.
+        let isGraceful = abs(now.milliseconds - ended.milliseconds) < TokenPairs.grace
         return found.kind == .access && isGraceful ? found : nil
     }
 

@@ -105,7 +105,7 @@ package enum Devices {
     {
         let rows = try session.run(
             """
-            SELECT t.hash, t.kind, t.pair, t.expires, t.used, t.ended, d.revoked FROM devices d
+            SELECT t.hash, t.kind, t.pair, t.expires, t.used, t.ended, d.revoked, t.created FROM devices d
                 LEFT JOIN tokens t ON t.device = d.id WHERE d.id = $1
             """, .integer(device))
         guard let revoked = rows.first?[6] else { return nil }
@@ -113,11 +113,13 @@ package enum Devices {
             guard let hash = row[0].bytes, let kind = row[1].integer.flatMap({ Secret.Kind(rawValue: $0) }),
                 let pair = row[2].integer
             else { return nil }
-            return TokenRecord(
+            var record = TokenRecord(
                 hash: hash, kind: kind, pair: pair,
                 expires: row[3].integer.map { Timestamp(milliseconds: $0) },
                 used: row[4].integer.map { Timestamp(milliseconds: $0) },
                 ended: row[5].integer.map { Timestamp(milliseconds: $0) })
+            record.created = row[7].integer.map { Timestamp(milliseconds: $0) }
+            return record
         }
         return DeviceTokens(records: records, isRevoked: revoked != .null)
     }
@@ -180,7 +182,8 @@ package enum Devices {
             "SELECT ended FROM ended_tokens WHERE device = $1 AND hash = $2", .integer(secret.owner),
             .bytes(secret.hash))
         guard let ended = rows.first?.first?.integer else { return .refused }
-        guard now.milliseconds - ended > TokenPairs.grace else { return .overtaken }
+        // One that a clock which was ahead has ended did so long ago, too.
+        guard abs(now.milliseconds - ended) > TokenPairs.grace else { return .overtaken }
         try session.run(
             "UPDATE devices SET shown_again = $1 WHERE id = $2", .integer(now.milliseconds),
             .integer(secret.owner))

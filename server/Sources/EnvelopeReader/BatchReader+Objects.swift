@@ -29,14 +29,28 @@ extension BatchReader {
     mutating func extrasObject() throws(Cursor.Wrong) -> [UInt8]? {
         let start = cursor.position
         var count = 0
-        while try cursor.name(after: count) != nil {
+        while let name = try cursor.name(after: count) {
             count += 1
-            _ = try cursor.text()
+            guard count <= cursor.limits.extrasCount else {
+                throw Cursor.Wrong(
+                    kind: .tooLarge, reason: "has more than \(cursor.limits.extrasCount) members")
+            }
+            try bound(name, to: cursor.limits.extrasName, "a name")
+            try bound(try cursor.text(), to: cursor.limits.extrasValue, "a value")
         }
         guard cursor.position - start <= cursor.limits.extras else {
             throw Cursor.Wrong(kind: .tooLarge, reason: "has more than \(cursor.limits.extras) bytes")
         }
         return count == 0 ? nil : [UInt8](cursor.bytes[start..<cursor.position])
+    }
+
+    /// - Parameter longest: bytes of what the text says, however it is written.
+    private func bound(_ text: Cursor.Text, to longest: Int, _ what: String) throws(Cursor.Wrong) {
+        guard text.bytes.count > longest else { return }
+        // No byte has more than six in an escape; a long text is not even made.
+        guard text.isEscaped, text.bytes.count <= longest * 6, text.value.utf8.count <= longest else {
+            throw Cursor.Wrong(kind: .tooLarge, reason: "has \(what) of more than \(longest) bytes")
+        }
     }
 
     private static let locationFields: [StaticString] = [

@@ -27,7 +27,9 @@ extension BatchReader {
 
     mutating func results() throws(Cursor.Wrong) -> [CommandResult] {
         var results: [CommandResult] = []
-        while try isNext(after: results.count) {
+        var total = 0
+        while try isNext(after: total) {
+            total += 1
             cursor.skipSpace()
             let start = cursor.position
             var (id, isDone): (String?, Bool?)
@@ -42,7 +44,9 @@ extension BatchReader {
             try demand([0, 1], of: Self.resultFields, seen)
             guard let id, let isDone else { throw Cursor.Wrong(reason: "is incomplete") }
             let object = try slice(from: start, longest: cursor.limits.object)
-            results.append(CommandResult(id: id, isDone: isDone, object: object))
+            if total <= cursor.limits.results {
+                results.append(CommandResult(id: id, isDone: isDone, object: object))
+            }
             place.index = nil
         }
         return results
@@ -70,7 +74,7 @@ extension BatchReader {
             }
             try demand([0, 1, 2], of: Self.happeningFields, seen)
             guard let id, let kind, let time else { throw Cursor.Wrong(reason: "is incomplete") }
-            let object = try slice(from: start, longest: cursor.limits.object)
+            let object = try slice(from: start, longest: cursor.limits.event)
             events.append(VehicleEvent(id: id, time: time, kind: kind, object: object))
             place.index = nil
         }

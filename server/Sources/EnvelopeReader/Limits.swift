@@ -6,11 +6,21 @@ package struct Limits: Sendable {
     package var unpacked: Int
     /// Locations, and events, of one batch: as the schema has it.
     package var rows: Int
-    /// Bytes of extras; beekond has at most 64 of 1,124 bytes, which escapes make six times as long.
+    /// Bytes of extras as they were sent: of 64 of 1,124 bytes, escapes make 430 kB.
     package var extras: Int
+    /// Members of extras, as beekond has them.
+    package var extrasCount: Int
+    /// Bytes of the name of one, once escapes are read.
+    package var extrasName: Int
+    /// Bytes of its value, the same.
+    package var extrasValue: Int
     /// Bytes of the status.
     package var status: Int
-    /// Bytes of one event or one result of a command.
+    /// Bytes of one event.
+    package var event: Int
+    /// Results of commands that are taken of one upload. beekond sends at most 32; others are passed over.
+    package var results: Int
+    /// Bytes of one result of a command.
     package var object: Int
     /// Levels of arrays and objects; an envelope has three.
     package var depth: Int
@@ -22,13 +32,21 @@ package struct Limits: Sendable {
     /// What beekon-server allows.
     package init(
         packed: Int = 1 << 20, unpacked: Int = 4 << 20, rows: Int = 1000, extras: Int = 512 << 10,
-        status: Int = 16 << 10, object: Int = 64 << 10, depth: Int = 16, members: Int = 1000, number: Int = 64
+        extrasCount: Int = 64, extrasName: Int = 100, extrasValue: Int = 1024, status: Int = 16 << 10,
+        event: Int = 4 << 10, results: Int = 128, object: Int = 64 << 10, depth: Int = 16,
+        members: Int = 1000,
+        number: Int = 64
     ) {
         self.packed = packed
         self.unpacked = unpacked
         self.rows = rows
         self.extras = extras
+        self.extrasCount = extrasCount
+        self.extrasName = extrasName
+        self.extrasValue = extrasValue
         self.status = status
+        self.event = event
+        self.results = results
         self.object = object
         self.depth = depth
         self.members = members

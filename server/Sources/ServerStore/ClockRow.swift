@@ -52,7 +52,8 @@ package enum ClockRow {
             var time = row.time
             time.advance(
                 GuardedTime.Look(
-                    wall: wall, ran: isOwn ? elapsed : nil, isSynchronised: isSynchronised, votes: votes,
+                    wall: wall, ran: isOwn ? elapsed : nil, since: row.turn == seen.turn ? elapsed : nil,
+                    isSynchronised: isSynchronised, votes: votes,
                     isConfirmed: isConfirmed, isWatching: isWatching))
             let turn = isWatching ? row.turn + 1 : row.turn
             try write(time, watcher: isWatching ? seen.id : row.watcher, turn: turn, in: session)

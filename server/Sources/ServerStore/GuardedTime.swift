@@ -43,6 +43,8 @@ package struct GuardedTime: Equatable, Sendable {
         package var wall: Timestamp
         /// Milliseconds of CLOCK_BOOTTIME since this process advanced the time last; nil when another did since, or none.
         package var ran: Int64?
+        /// Milliseconds since this process looked before, when another had looked last by then and has not since.
+        package var since: Int64?
         package var isSynchronised: Bool
         package var votes: Votes
         /// By an admin.
@@ -51,11 +53,13 @@ package struct GuardedTime: Equatable, Sendable {
         package var isWatching: Bool
 
         package init(
-            wall: Timestamp, ran: Int64?, isSynchronised: Bool = false, votes: Votes = Votes(),
+            wall: Timestamp, ran: Int64?, since: Int64? = nil, isSynchronised: Bool = false,
+            votes: Votes = Votes(),
             isConfirmed: Bool = false, isWatching: Bool = true
         ) {
             self.wall = wall
             self.ran = ran
+            self.since = since
             self.isSynchronised = isSynchronised
             self.votes = votes
             self.isConfirmed = isConfirmed
@@ -69,6 +73,8 @@ package struct GuardedTime: Equatable, Sendable {
     package static let slack: Int64 = 86_400_000
     /// Milliseconds by which a clock and CLOCK_BOOTTIME may part between two looks: what NTP puts right.
     private static let drift: Int64 = 600_000
+    /// Milliseconds between two looks of one server, about, and some more.
+    private static let round: Int64 = 120_000
     /// Milliseconds that may pass while no server runs; nobody can tell them from a step.
     private static let pause: Int64 = 7 * 86_400_000
     /// Milliseconds of running for which a leap must hold.
@@ -110,7 +116,14 @@ package struct GuardedTime: Equatable, Sendable {
             return
         }
         let progress = look.wall.milliseconds - known.wall.milliseconds
-        let expected = look.ran.map { $0 - Self.drift...$0 + Self.drift } ?? -Self.drift...Self.pause
+        let expected =
+            if let ran = look.ran {
+                ran - Self.drift...ran + Self.drift
+            } else if let since = look.since {
+                since - Self.drift...since + Self.round + Self.drift
+            } else {
+                -Self.drift...Self.pause
+            }
         known.held = expected.contains(progress) ? known.held + ran : 0
         known.synchronised =
             expected.contains(progress) && look.isSynchronised ? known.synchronised + ran : 0

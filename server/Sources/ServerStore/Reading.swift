@@ -5,8 +5,8 @@ package import EnvelopeReader
 package struct StoredLocation: Equatable, Sendable {
     package var row: LocationRow
     package var session: UUIDv7
-    /// A JSON object; nil when there were none.
-    package var extras: String?
+    /// Names its extras among those of its device; nil when there were none.
+    package var extras: Int64?
 }
 
 /// A device with what was last heard of it.
@@ -67,7 +67,7 @@ package enum Reading {
     ) throws(StoreError) -> [StoredLocation] {
         let columns = """
             SELECT l.id, l.time, l.latitude, l.longitude, l.accuracy, l.speed, l.bearing, l.altitude, l.codes, l.session,
-                e.text FROM locations l LEFT JOIN extras e ON e.device = l.device AND e.digest = l.extras
+                l.extras FROM locations l
             """
         let order = "ORDER BY l.device, l.time, l.id"
         let rows =
@@ -85,8 +85,17 @@ package enum Reading {
             }
         return rows.compactMap { row in
             guard let location = location(row[0...]), let id = row[9].id else { return nil }
-            return StoredLocation(row: location, session: id, extras: row[10].text)
+            return StoredLocation(row: location, session: id, extras: row[10].integer)
         }
+    }
+
+    /// A JSON object of strings, which many locations may share; nil when it is no longer kept.
+    package static func extras(
+        _ digest: Int64, of device: Int64, from session: any Session
+    ) throws(StoreError) -> String? {
+        try session.run(
+            "SELECT text FROM extras WHERE device = $1 AND digest = $2", .integer(device), .integer(digest)
+        ).first?.first?.text
     }
 
     /// Of a device `d`, its presence `p` and its latest location `l`, in the order in which `state` reads them.
@@ -111,7 +120,8 @@ package enum Reading {
         return rows.compactMap { state($0) }
     }
 
-    /// Devices of which something was heard at or after a moment, or which have locations that wait for their time, by number.
+    /// Devices of which something was heard at or after a moment, whose old tokens were shown since, or which have locations that
+    /// wait for their time, by number.
     package static func devices(
         heardSince time: Timestamp, after id: Int64, limit: Int, from session: any Session
     ) throws(StoreError) -> [DeviceState] {
@@ -119,7 +129,7 @@ package enum Reading {
             """
             SELECT \(stateColumns)
             FROM presence p JOIN devices d ON d.id = p.device LEFT JOIN latest l ON l.device = d.id
-            WHERE (p.seen >= $1 OR d.id IN (SELECT device FROM ahead)) AND d.id > $2 ORDER BY d.id LIMIT $3
+            WHERE (p.seen >= $1 OR d.shown_again >= $1 OR d.id IN (SELECT device FROM ahead)) AND d.id > $2 ORDER BY d.id LIMIT $3
             """, .integer(time.milliseconds), .integer(id), .integer(Int64(limit)))
         return rows.compactMap { state($0) }
     }

@@ -19,6 +19,19 @@ package protocol Session: AnyObject {
     /// - Returns: receipts in the order of the group, when COMMIT has returned.
     func store(_ group: [Submission]) throws(StoreError) -> [Receipt]
 
+    /// Which batches of a group have to wait until something is made for them, as far as this session knows.
+    ///
+    /// - Returns: their places in the group.
+    func unready(_ group: [Submission]) throws(StoreError) -> [Int]
+
+    /// Makes some of what batches need, as far as their device may have it.
+    ///
+    /// - Parameter group: of one device.
+    func makeRoom(for group: [Submission]) throws(StoreError) -> Room
+
+    /// What was known to be there is looked for anew.
+    func doubtRoom()
+
     /// The database's own clock; nil when it has none but this machine's.
     func clock() throws(StoreError) -> Timestamp?
 
@@ -41,6 +54,14 @@ package protocol Session: AnyObject {
 
     /// Whether it can go on after an error; if not, it is closed and another one opened.
     var isUsable: Bool { get }
+}
+
+/// What there is for the rows of batches.
+package struct Room: Equatable, Sendable {
+    /// Whether all is there, for each of them.
+    package var isWhole: [Bool]
+    /// More may be made.
+    package var isMore: Bool
 }
 
 extension Session {

@@ -27,6 +27,8 @@ package final class Store: Sendable {
 
     private let writes: Monitor<WorkQueue>
     private let reads: Monitor<WorkQueue>
+    private let makes: Monitor<MakerQueue>
+    private let maker: WorkerThread
     private let threads: [WorkerThread]
     /// Kept so that no other process writes to the file; nil with PostgreSQL, and when it is closed.
     private let file: Mutex<DatabaseFile?>
@@ -47,9 +49,10 @@ package final class Store: Sendable {
         _ place: Place, patience: Duration = .seconds(10), batchPatience: Duration = .milliseconds(700),
         report: @escaping @Sendable (StoreError) -> Void
     ) throws(StoreError) {
-        let (writes, reads) = (Monitor(WorkQueue()), Monitor(WorkQueue()))
+        let (writes, reads, makes) = (Monitor(WorkQueue()), Monitor(WorkQueue()), Monitor(MakerQueue()))
         self.writes = writes
         self.reads = reads
+        self.makes = makes
         self.patience = patience
         self.batchPatience = batchPatience
         let quiet = Quieter(report)
@@ -57,8 +60,16 @@ package final class Store: Sendable {
         let (writers, open, openForReading) = try Self.prepare(place)
         file = Mutex(writers.file)
         var workers: [Worker] = []
-        for _ in 0..<writers.count { workers.append(Worker(queue: writes, open: open, report: self.report)) }
-        for _ in 0..<2 { workers.append(Worker(queue: reads, open: openForReading, report: self.report)) }
+        for _ in 0..<writers.count {
+            workers.append(Worker(queue: writes, makes: makes, open: open, report: self.report))
+        }
+        for _ in 0..<2 {
+            workers.append(Worker(queue: reads, makes: makes, open: openForReading, report: self.report))
+        }
+        let maker = Maker(
+            queue: makes, writes: writes, open: open, report: self.report, patience: patience,
+            batchPatience: batchPatience)
+        self.maker = WorkerThread { maker.run() }
         var threads = workers.map { worker in WorkerThread { worker.run() } }
         if let file = writers.file, file.wasLeftOpen {
             let check = IntegrityCheck(file: file, writes: writes, report: self.report, meter: checked)
@@ -171,6 +182,9 @@ package final class Store: Sendable {
 
     /// Does what waits, and closes the connections. Afterwards everything is refused.
     package func close() {
+        // What it has made room for is still stored.
+        makes.change { $0.close() }
+        maker.join()
         writes.change { $0.close() }
         reads.change { $0.close() }
         for thread in threads { thread.join() }

@@ -9,6 +9,8 @@ package struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
         case unavailable
         /// The file of the database has gone: what is committed is lost.
         case gone
+        /// There is no place for a row, which has to be made first: asking again is safe.
+        case missing
         /// What was asked does not fit what is stored: a name that is taken.
         case conflict
         /// The database refuses, and would again.
@@ -20,11 +22,14 @@ package struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     package var operation: String
     /// What the database says.
     package var message: String
+    /// It is the database itself that cannot go on, its connection or its disk, whoever asks for what.
+    var isOfAll: Bool
 
     package init(_ kind: Kind, operation: String, message: String) {
         self.kind = kind
         self.operation = operation
         self.message = message
+        isOfAll = kind == .unavailable || kind == .gone
     }
 
     package var description: String { "\(message) (in: \(operation))" }

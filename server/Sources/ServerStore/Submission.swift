@@ -9,6 +9,8 @@ package struct Submission: Sendable {
     package var received: Timestamp
     /// The same by the lesser of this clock and the database's: when the device was heard of.
     package var wall: Timestamp
+    /// The same by the guarded time: by what commands expire.
+    package var age: Timestamp
     /// Rows of before this moment are acknowledged and not stored; nil: all are.
     package var keptSince: Timestamp?
     /// Whether a batch with its id is known when it comes again. Ids of another time than ours would need a partition of their
@@ -27,18 +29,29 @@ package struct Submission: Sendable {
         self.batch = batch
         self.received = received
         wall = received
+        age = received
         self.keptSince = keptSince
         self.newToken = newToken
     }
 
-    /// What it costs to store, in rows.
+    /// What comes with it, each with a time and an id.
     package var rows: Int { batch.locations.count + batch.events.count + batch.remarks.events.count }
+
+    /// What it costs to store, in rows.
+    var load: Int { rows + batch.remarks.results.count }
 
     /// Tells batches of one id apart that have other rows, whatever their order.
     var rowDigest: Int64 {
-        let ids =
-            batch.locations.map(\.id) + batch.events.map(\.id) + batch.remarks.events.map(\.id)
-        return Digest.short(ids.sorted().flatMap(\.bytes))
+        var ids: [UUIDv7] = []
+        ids.reserveCapacity(rows)
+        for row in batch.locations { ids.append(row.id) }
+        for row in batch.events { ids.append(row.id) }
+        for row in batch.remarks.events { ids.append(row.id) }
+        ids.sort()
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(16 * ids.count)
+        for id in ids { id.withBytes { bytes.append(contentsOf: $0) } }
+        return Digest.short(bytes)
     }
 
     /// The end of the day of the newest row that is to be stored: as long as that is kept, so are the extras. Not the row itself,
@@ -49,6 +62,10 @@ package struct Submission: Sendable {
             batch.locations.lazy.map(\.time).filter(isKept) + batch.events.lazy.map(\.time).filter(isKept)
         return times.max().map { ($0.milliseconds / 86_400_000 + 1) * 86_400_000 } ?? 0
     }
+
+    /// Whether its id is kept. One from before the retention would be removed again at once, and with PostgreSQL its week made for
+    /// that.
+    var keepsID: Bool { isRemembered && isKept(batch.id.time) }
 
     func isKept(_ time: Timestamp) -> Bool {
         keptSince.map { time >= $0 } ?? true

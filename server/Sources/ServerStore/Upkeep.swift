@@ -69,7 +69,7 @@ extension PostgresSession {
         // Another server may have made them, or dropped those that this one knew.
         partitions.forget()
         do throws(Refusal) {
-            _ = try partitions.ensure(PostgresPartitions.weeksAhead(of: now), in: self)
+            _ = try partitions.make(PostgresPartitions.weeksAhead(of: now), for: nil, in: self)
         } catch {
             throw error.error
         }

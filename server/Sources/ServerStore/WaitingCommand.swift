@@ -36,7 +36,7 @@ package struct WaitingCommand: Equatable, Sendable {
 
     /// The columns of `init`, of the commands that are not finished.
     ///
-    /// - Parameter devices: condition with the parameter `$1`; `$2` is the current time.
+    /// - Parameter devices: condition with the parameter `$1`; `$2` is the time by which they expire.
     static func query(_ devices: String) -> String {
         """
         SELECT device, number, name, arguments, expires, offered FROM commands
@@ -70,10 +70,11 @@ extension Array<WaitingCommand> {
 }
 
 extension Submission {
-    /// Results of commands of ours.
+    /// Results of commands of ours; of a command, the first.
     var results: [(number: Int64, result: CommandResult)] {
-        batch.remarks.results.compactMap { result in
-            WaitingCommand.number(result.id).map { ($0, result) }
+        var known: Set<Int64> = []
+        return batch.remarks.results.compactMap { result in
+            WaitingCommand.number(result.id).flatMap { known.insert($0).inserted ? ($0, result) : nil }
         }
     }
 }

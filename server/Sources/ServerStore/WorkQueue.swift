@@ -14,8 +14,10 @@ struct WorkQueue {
     struct Waiting {
         let submission: Submission
         let reply: @Sendable (Result<Receipt, StoreError>) -> Void
-        let since: ContinuousClock.Instant
-        let due: ContinuousClock.Instant
+        var since: ContinuousClock.Instant
+        var due: ContinuousClock.Instant
+        /// How often it was given back, since something had to be made for it first.
+        var returns = 0
     }
 
     enum Work {
@@ -59,15 +61,23 @@ struct WorkQueue {
         return Self.full
     }
 
+    /// A batch costs something even when it is empty.
+    private static func cost(_ waiting: Waiting) -> Int { waiting.submission.load + 1 }
+
     /// - Returns: why it is refused; nil when it waits now.
     mutating func add(_ waiting: Waiting) -> StoreError? {
-        // A batch costs something even when it is empty.
-        let cost = waiting.submission.rows + 1
+        let cost = Self.cost(waiting)
         if let refusal = refusal(now: waiting.since) { return refusal }
         guard rows + cost <= bounds.rows else { return Self.full }
         rows += cost
         batches.append(waiting)
         return nil
+    }
+
+    /// Takes one back that was taken from it, and is ready now. It has a place: it was accepted before.
+    mutating func giveBack(_ waiting: Waiting) {
+        rows += Self.cost(waiting)
+        batches.append(waiting)
     }
 
     /// - Returns: why it is refused; nil when it waits now.
@@ -92,8 +102,8 @@ struct WorkQueue {
         jobWasLast = false
         guard !batches.isEmpty else { return isClosed ? .end : nil }
         var (count, size) = (0, 0)
-        while count < batches.count, count == 0 || size + batches[count].submission.rows <= bounds.group {
-            size += batches[count].submission.rows
+        while count < batches.count, count == 0 || size + batches[count].submission.load <= bounds.group {
+            size += batches[count].submission.load
             count += 1
         }
         rows -= size + count

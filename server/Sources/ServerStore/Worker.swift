@@ -1,6 +1,8 @@
 /// What one thread does: it takes work from its queue, and keeps a session to do it with.
 struct Worker {
     let queue: Monitor<WorkQueue>
+    /// Takes batches for which something has to be made first.
+    let makes: Monitor<MakerQueue>
     let open: @Sendable () throws(StoreError) -> any Session
     /// Told of what nobody else is: that the database does not answer, and that it does again.
     let report: @Sendable (StoreError) -> Void
@@ -41,16 +43,19 @@ struct Worker {
     private func store(_ group: [WorkQueue.Waiting], _ session: inout (any Session)?) {
         let now = ContinuousClock.now
         for waiting in group where waiting.due <= now { waiting.reply(.failure(WorkQueue.late)) }
-        let current = group.filter { $0.due > now }
-        guard !current.isEmpty else { return }
+        var current = group.filter { $0.due > now }
         do throws(StoreError) {
+            current = try setAside(current, &session)
+            guard !current.isEmpty else { return }
             let receipts = try stored(current.map(\.submission), &session)
             for (waiting, receipt) in zip(current, receipts) { waiting.reply(.success(receipt)) }
+        } catch  where error.kind == .missing {
+            session?.doubtRoom()
+            again(current, error, &session)
         } catch {
             report(error)
             // One batch that the database refuses, or that needs too much of it, must not take the others with it.
-            let isOfOne = error.kind == .failed || error.kind == .overloaded
-            if isOfOne, current.count > 1, session?.isUsable == true {
+            if !error.isOfAll, current.count > 1, session?.isUsable == true {
                 for waiting in current { store([waiting], &session) }
             } else {
                 for waiting in current { waiting.reply(.failure(error)) }
@@ -58,18 +63,63 @@ struct Worker {
         }
     }
 
+    /// Batches that have to wait for something else are no longer in the way of others.
+    ///
+    /// - Returns: the others.
+    private func setAside(
+        _ group: [WorkQueue.Waiting], _ session: inout (any Session)?
+    ) throws(StoreError) -> [WorkQueue.Waiting] {
+        let submissions = group.map(\.submission)
+        let places = Set(
+            try attempt(&session) { (session) throws(StoreError) in try session.unready(submissions) })
+        guard !places.isEmpty else { return group }
+        for place in places.sorted() {
+            if let refusal = makes.change({ $0.add(group[place]) }) {
+                group[place].reply(.failure(refusal))
+            }
+        }
+        return group.indices.filter { !places.contains($0) }.map { group[$0] }
+    }
+
+    /// A row had no place, which was there a moment ago: what retention has dropped meanwhile is made again. Whoever sent it asks
+    /// again in the end; to them it must not look as if they had sent something wrong.
+    private func again(
+        _ group: [WorkQueue.Waiting], _ error: StoreError, _ session: inout (any Session)?
+    ) {
+        let (hopeless, others) = (
+            group.filter { $0.returns >= Self.mostReturns }, group.filter { $0.returns < Self.mostReturns }
+        )
+        if !hopeless.isEmpty { report(error) }
+        for waiting in hopeless { waiting.reply(.failure(error)) }
+        // The one that fails is by itself from the second time on.
+        let groups = others.contains { $0.returns > 0 } ? others.map { [$0] } : [others]
+        for var group in groups where !group.isEmpty {
+            for place in group.indices { group[place].returns += 1 }
+            store(group, &session)
+        }
+    }
+
+    /// How often a batch is tried while what it needs is dropped again and again.
+    private static let mostReturns = 20
+
     /// A connection that was lost, since the database was restarted, says so when it is used next. The group goes again on a
     /// new one, once: should the COMMIT have reached the database, it now counts as duplicates.
     private func stored(
         _ group: [Submission], _ session: inout (any Session)?
     ) throws(StoreError) -> [Receipt] {
+        try attempt(&session) { (session) throws(StoreError) in try session.store(group) }
+    }
+
+    private func attempt<Value>(
+        _ session: inout (any Session)?, _ body: (any Session) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
         do throws(StoreError) {
-            return try current(&session).store(group)
+            return try body(try current(&session))
         } catch {
             guard error.kind == .unavailable, session?.isUsable == false else { throw error }
             report(error)
         }
         session = nil
-        return try current(&session).store(group)
+        return try body(try current(&session))
     }
 }

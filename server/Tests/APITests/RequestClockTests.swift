@@ -7,19 +7,24 @@ import Testing
     @Test(
         "the alarm after each event",
         arguments: [
-            // A request and its answer: while it is the server's turn, nobody has to give way.
+            // A request and its answer, in pieces: while it is the server's turn, nobody has to give way; while it is the
+            // client's, a piece has to be taken in its time.
             (
-                [.opened, .requestHead, .requestEnd, .answerHead, .answerPart, .answerEnd],
                 [
-                    .set(60, crowded: 5), .set(30, crowded: 5), .forgives, .set(60, crowded: nil),
-                    .set(60, crowded: nil), .set(60, crowded: 5),
+                    .opened, .requestHead, .requestEnd, .answerHead, .answerPart, .answerTaken, .answerPart,
+                    .answerEnd,
+                ],
+                [
+                    .set(60, crowded: 5), .set(30, crowded: 5), .forgives, .set(20, crowded: nil),
+                    .set(20, crowded: nil), .set(60, crowded: nil), .set(20, crowded: nil),
+                    .set(60, crowded: 5),
                 ]
             ),
             // Answered before its end: the rest has a moment to arrive.
             (
                 [.requestHead, .answerHead, .answerEnd, .requestEnd],
                 [
-                    .set(30, crowded: 5), .set(60, crowded: nil), .set(5, crowded: nil),
+                    .set(30, crowded: 5), .set(20, crowded: nil), .set(5, crowded: nil),
                     .set(60, crowded: 5),
                 ]
             ),
@@ -30,21 +35,21 @@ import Testing
                     .answerHead, .answerEnd,
                 ],
                 [
-                    .set(30, crowded: 5), .forgives, .stays, .set(60, crowded: nil), .set(30, crowded: 5),
-                    .forgives, .set(60, crowded: nil), .set(60, crowded: 5),
+                    .set(30, crowded: 5), .forgives, .stays, .set(20, crowded: nil), .set(30, crowded: 5),
+                    .forgives, .set(20, crowded: nil), .set(60, crowded: 5),
                 ]
             ),
             // Two on one connection, one after the other.
             (
                 [.requestHead, .requestEnd, .answerHead, .answerEnd, .requestHead],
                 [
-                    .set(30, crowded: 5), .forgives, .set(60, crowded: nil), .set(60, crowded: 5),
+                    .set(30, crowded: 5), .forgives, .set(20, crowded: nil), .set(60, crowded: 5),
                     .set(30, crowded: 5),
                 ]
             ),
         ] as [([RequestClock.Event], [RequestClock.Alarm])])
     func alarms(events: [RequestClock.Event], expected: [RequestClock.Alarm]) {
-        var clock = RequestClock(deadline: 30, stall: 60, patience: 5)
+        var clock = RequestClock(deadline: 30, piece: 20, stall: 60, patience: 5)
         #expect(events.map { clock.note($0) } == expected)
     }
 }

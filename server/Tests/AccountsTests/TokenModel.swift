@@ -12,6 +12,8 @@ struct TokenModel {
         case lockedOut(Devices.Exchange)
         /// The servers say that its tokens were copied.
         case accused
+        /// Somebody else uses its tokens, and neither it nor an admin is told.
+        case unseen
         /// Pairs that have arrived and not ended are one, always.
         case current(Int)
     }
@@ -42,6 +44,8 @@ struct TokenModel {
     /// What the vehicle holds, and what a crash leaves of it.
     private var held: TokenPair
     private var durable: TokenPair
+    /// A token of the vehicle has been taken, so that a pair is current, always.
+    private var hasArrived = false
     private(set) var uploads = 0
     private(set) var exchanges = 0
     private(set) var crashes = 0
@@ -147,7 +151,10 @@ struct TokenModel {
         let result = try Devices.exchange(
             secret, lifetime: Self.lifetime, now: time(of: server), in: session)
         // It forgets what it remembered; the others do not know.
-        if case .sold = result { servers[server].known = nil }
+        if case .sold = result {
+            servers[server].known = nil
+            hasArrived = true
+        }
         return result
     }
 
@@ -167,9 +174,10 @@ struct TokenModel {
         return try note(record, at: time, in: session)
     }
 
-    private func note(
+    private mutating func note(
         _ record: TokenRecord, at time: Timestamp, in session: any Session
     ) throws(StoreError) -> Bool {
+        hasArrived = true
         if record.used == nil { try Devices.noteUse(record.hash, of: device, now: time, in: session) }
         return true
     }
@@ -178,13 +186,37 @@ struct TokenModel {
         Timestamp(milliseconds: now.milliseconds + servers[server].ahead)
     }
 
+    // MARK: A thief
+
+    /// Somebody has copied what the vehicle holds, and goes on with it, in his own time; then so does the vehicle.
+    ///
+    /// - Returns: nil when one of the two is told that its token buys nothing, within the days that an access token is good.
+    mutating func robbed(in session: any Session) throws(StoreError) -> Trouble? {
+        var thief = held
+        var isSeen = false
+        for _ in 0..<40 where !isSeen {
+            now = now.advanced(bySeconds: 86_400 * Double.random(in: 0..<1, using: &random))
+            let isThief = random.hits(0.5)
+            let pair = isThief ? thief : held
+            if random.hits(0.5), try show(pair.access, in: session) { continue }
+            switch try buy(pair.refresh, in: session) {
+            case .sold(let next):
+                if isThief { thief = next } else { (held, durable) = (next, next) }
+            case .refused, .overtaken, .shownAgain: isSeen = true
+            }
+        }
+        return isSeen ? nil : .unseen
+    }
+
     // MARK: What holds at all times
 
     func check(in session: any Session) throws(StoreError) -> Trouble? {
         let records = try Devices.tokens(of: device, in: session)?.records ?? []
         let current = Set(records.filter { $0.used != nil && $0.ended == nil }.map(\.pair)).count
         // Before anything of it has been shown, there is none.
-        guard current <= 1, records.count <= 4 * DeviceTokens.mostOffered else { return .current(current) }
+        guard current == (hasArrived ? 1 : 0), records.count <= 4 * DeviceTokens.mostOffered else {
+            return .current(current)
+        }
         return nil
     }
 }

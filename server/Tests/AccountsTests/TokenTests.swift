@@ -65,6 +65,23 @@ import Testing
             tokens.valid(refresh, now: after(10)) == nil && tokens.exchange(refresh, now: after(10)) == nil)
     }
 
+    @Test("what a clock that was ahead has ended has ended, and what it has made is exchanged soon")
+    func wrongClock() {
+        let (access, refresh) = (Secret(.access, of: 1), Secret(.refresh, of: 1))
+        let far = 400 * 86_400.0
+        var tokens = DeviceTokens(records: [record(access, expires: 2 * far, used: far, ended: far)])
+        #expect(tokens.valid(access, now: after(0)) == nil)
+        // Servers whose clocks differ a little.
+        tokens.records[0].ended = after(1)
+        #expect(tokens.valid(access, now: after(0)) != nil)
+        tokens = DeviceTokens(records: [record(access, expires: far + 100), record(refresh)])
+        for index in tokens.records.indices { tokens.records[index].created = after(far) }
+        #expect(tokens.valid(access, now: after(0)) == nil && tokens.valid(access, now: after(far)) != nil)
+        #expect(tokens.valid(refresh, now: after(0)) != nil)
+        // Where the clock is known to be behind, what was made before it fell back is as good as it was.
+        #expect(tokens.valid(access, now: after(0), latest: after(far)) != nil)
+    }
+
     @Test("a refresh token buys one more pair however late, and beyond 64 the oldest offered ends")
     func offers() {
         let current = Secret(.refresh, of: 1)

@@ -73,6 +73,58 @@ import Testing
         #expect(Samples.fault(Samples.envelope(more: long))?.kind == .tooLarge)
     }
 
+    /// An envelope whose extras are these members.
+    private func extras(_ members: [String]) -> String {
+        Samples.envelope().replacing(
+            #""extras":{"user_id":"truck-12"}"#, with: #""extras":{\#(members.joined(separator: ","))}"#)
+    }
+
+    @Test(
+        "extras are 64 at most, names of 100 bytes and values of 1,024, as they read and not as they are written",
+        arguments: [
+            ("a", 100, true), ("a", 101, false), ("\\u0061", 100, true), ("\\u0061", 101, false),
+            ("ä", 50, true),
+            ("ä", 51, false), ("\\ud83d\\ude9a", 25, true), ("\\ud83d\\ude9a", 26, false),
+        ]) func extrasNames(character: String, count: Int, isTaken: Bool)
+    {
+        let fault = Samples.fault(extras([#""\#(String(repeating: character, count: count))":"x""#]))
+        #expect((fault == nil) == isTaken, "\(String(describing: fault))")
+        if let fault { #expect(fault.kind == .tooLarge && fault.pointer == "/extras") }
+        #expect(Samples.fault(extras((0..<64).map { #""a\#($0)":"""# })) == nil)
+        #expect(Samples.fault(extras((0..<65).map { #""a\#($0)":"""# }))?.pointer == "/extras")
+    }
+
+    @Test(
+        "a value of extras has 1,024 bytes at most, as it reads",
+        arguments: [
+            ("a", 1024, true), ("a", 1025, false), ("\\u0041", 1024, true), ("\\u0041", 1025, false),
+            ("\\n", 1024, true), ("ä", 512, true), ("ä", 513, false), ("\\ud83d\\ude9a", 256, true),
+            ("\\ud83d\\ude9a", 257, false),
+        ]) func extrasValues(character: String, count: Int, isTaken: Bool)
+    {
+        let text = extras([#""a":"\#(String(repeating: character, count: count))""#])
+        #expect((Samples.fault(text) == nil) == isTaken)
+        if isTaken { #expect((try? Samples.read(text).extras) != nil) }
+    }
+
+    @Test("an event's object has 4 KiB at most", arguments: [(4096, true), (4097, false)])
+    func eventSize(bytes: Int, isTaken: Bool) {
+        let start =
+            #"{"id":"0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e40","kind":"x","timestamp":"2026-06-15T12:00:00.000Z","a":""#
+        let event = start + String(repeating: "x", count: bytes - start.utf8.count - 2) + #""}"#
+        let fault = Samples.fault(Samples.envelope(more: #","events":[\#(event)]"#))
+        #expect((fault == nil) == isTaken)
+        if let fault { #expect(fault.kind == .tooLarge && fault.pointer == "/events/0") }
+    }
+
+    @Test("of results up to 128 are taken, and the others passed over", arguments: [1, 128, 129, 1000])
+    func manyResults(count: Int) throws {
+        let results = (1...count).map { #"{"id":"c-\#($0)","ok":true}"# }.joined(separator: ",")
+        let text = Samples.envelope(more: #","command_results":[\#(results)]"#)
+        #expect(
+            try Samples.read(text).remarks.results.map(\.id) == (1...min(count, 128)).map { "c-\($0)" })
+    }
+
     @Test(
         "a fault names its field",
         arguments: [

@@ -52,6 +52,16 @@ private struct Run {
         }
     }
 
+    /// Another server, which has looked as often, goes on with the watch.
+    mutating func isTakenOver(after milliseconds: Int64) {
+        now += milliseconds
+        let wall = now + error
+        time.advance(
+            GuardedTime.Look(
+                wall: Timestamp(milliseconds: wall), ran: nil, since: milliseconds,
+                isSynchronised: isSynchronised))
+    }
+
     /// It ends, and after so long another one starts.
     mutating func restarts(after milliseconds: Int64) {
         now += milliseconds
@@ -63,6 +73,20 @@ private struct Run {
 @Suite("the guarded time") struct GuardedTimeTests {
     private let right: [Int64] = [0, 0, 0, 0, 0]
     private let far = 400 * Run.day
+
+    @Test("a leap that another server goes on to watch begins anew when the clock has stepped meanwhile")
+    func takeover() {
+        for (step, isHeld) in [(0, true), (60_000, true), (6 * Run.day, false), (-Run.day, false)] {
+            var run = Run.settled()
+            run.error = far
+            run.runs(days: 3)
+            let held = run.time.leap?.held ?? 0
+            #expect(held > 2 * Run.day)
+            run.error += Int64(step)
+            run.isTakenOver(after: 60_000)
+            #expect((run.time.leap?.held == held) == isHeld, "\(step)")
+        }
+    }
 
     @Test("it follows a clock that is right, and never goes back") func follows() {
         var run = Run.settled()

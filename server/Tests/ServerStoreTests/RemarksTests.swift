@@ -76,7 +76,7 @@ import Testing
         #expect(answer.commands.map(\.number) == [2] && answer.commands.first?.wasOffered == true)
         #expect(try await store.submit(submission(Remarks(), device: 8)).commands.map(\.number) == [3])
         var late = submission(Remarks())
-        late.received = Samples.now.advanced(bySeconds: 2)
+        late.age = Samples.now.advanced(bySeconds: 2)
         #expect(try await store.submit(late).commands.isEmpty, "it has expired")
         store.close()
     }

@@ -43,7 +43,12 @@ extension Store {
         #expect(try await store.submit(batch) == Receipt(stored: 102))
         let found = try await store.locations(of: 7)
         #expect(found.map(\.row) == batch.locations)
-        #expect(found.allSatisfy { $0.session == batch.session && $0.extras == #"{"driver":"7"}"# })
+        #expect(found.allSatisfy { $0.session == batch.session && $0.extras == found.first?.extras })
+        let digest = try #require(found.first?.extras)
+        let extras = try await store.read { session throws(StoreError) in
+            try Reading.extras(digest, of: 7, from: session)
+        }
+        #expect(extras == #"{"driver":"7"}"#)
         #expect(try await store.count("events") == 2)
         #expect(try await store.count("extras") == 1)
         store.close()

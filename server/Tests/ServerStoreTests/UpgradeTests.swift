@@ -34,6 +34,16 @@ enum StoredExamples {
 
     static let postgres2 = postgres1 + PostgresExamples.step2 + extras
 
+    /// A vehicle that has exchanged R0 twice, since the first answer was late, and uploads with the first pair; and one that has
+    /// a refresh token alone. HH stands before the two digits of a hash.
+    static let tokens = """
+        INSERT INTO tokens(device, hash, kind, created, expires, used, parent) VALUES
+            (20, HHa0', 1, 100, 700, 110, NULL), (20, HHb0', 2, 100, NULL, 150, NULL),
+            (20, HHa1', 1, 150, 750, 160, HHb0'), (20, HHb1', 2, 150, NULL, NULL, HHb0'),
+            (20, HHa2', 1, 155, 755, NULL, HHb0'), (20, HHb2', 2, 155, NULL, NULL, HHb0'),
+            (21, HHb9', 2, 100, NULL, NULL, NULL);
+        """
+
     /// Used by the row, and by none.
     private static let extras = """
         INSERT INTO extras VALUES (7, 1, '{"driver":"1"}');
@@ -102,6 +112,44 @@ enum StoredExamples {
         #expect(extras == (version == 1 ? [] : [[.integer(1_781_000_000_000)]]))
         store.close()
         try workshop.open().close()
+    }
+
+    @Test(
+        "tokens become pairs: what was replaced has ended, what was shown is current, what nobody has shown is offered",
+        arguments: Workshop.Kind.available)
+    func pairs(_ kind: Workshop.Kind) async throws {
+        let workshop = try Workshop(kind)
+        defer { workshop.remove() }
+        switch kind {
+        case .sqlite:
+            try Connection(path: workshop.database, access: .readWrite).execute(
+                StoredExamples.sqlite2 + StoredExamples.tokens.replacing("HH", with: "x'"))
+        case .postgres:
+            try PostgresSession.execute(
+                StoredExamples.postgres2 + StoredExamples.tokens.replacing("HH", with: #"'\x"#),
+                at: workshop.database)
+        }
+        let store = try workshop.open()
+        let tokens = try await store.read { session throws(StoreError) in
+            try session.run(
+                "SELECT device, pair, hash, used, ended FROM tokens WHERE device >= 20 ORDER BY device, pair, kind"
+            )
+        }
+        let expected: [(Int64, Int64, UInt8, Int64?, Int64?)] = [
+            (20, 1, 0xA0, 110, 160), (20, 2, 0xA1, 160, nil), (20, 2, 0xB1, 160, nil),
+            // The vehicle may hold this one: it stays.
+            (20, 3, 0xA2, nil, nil), (20, 3, 0xB2, nil, nil), (21, 1, 0xB9, nil, nil),
+        ]
+        #expect(
+            tokens
+                == expected.map { device, pair, hash, used, ended in
+                    [.integer(device), .integer(pair), .bytes([hash]), .optional(used), .optional(ended)]
+                })
+        let ended = try await store.read { session throws(StoreError) in
+            try session.run("SELECT device, hash, ended FROM ended_tokens")
+        }
+        #expect(ended == [[.integer(20), .bytes([0xB0]), .integer(160)]])
+        store.close()
     }
 
     @Test("one of a later version is left alone") func later() throws {

@@ -11,10 +11,12 @@ import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from server_support.databases import OnPostgres, OnSQLite
 from server_support.server import FIRST_MS, PROGRAM, envelope
 from server_support.server_test import ServerTest
 from support.waiting import PATIENCE
@@ -22,10 +24,14 @@ from support.waiting import PATIENCE
 PASSWORD = "correct horse battery"
 
 
-class AccountTests(ServerTest):
+class Accounts(ServerTest):
+    """Of one server, on one database."""
+
+    make: Any
+
     def setUp(self):
         super().setUp()
-        self.under_test = self.server().start()
+        self.under_test = self.make().start()
         self.ask = self.under_test.ask
 
     def add_user(self, name: str, role: str) -> str:
@@ -44,8 +50,8 @@ class AccountTests(ServerTest):
     def cookie(self, answer) -> str:
         return answer.headers["set-cookie"].split(";")[0]
 
-    # MARK: Rights
 
+class Rights(Accounts):
     def test_every_route_for_everybody(self):
         """Each cell of the table is asked for; nothing that may is done, for want of a body."""
         server = self.under_test
@@ -106,11 +112,21 @@ class AccountTests(ServerTest):
                         for companion in ("", "0" * 64):
                             headers["X_CSRF_Token"] = companion
                             self.assertEqual(self.ask(method, where, None, b"", **headers).status, 403)
-        print(f"rights: {len(table)} routes and methods, {cells} cells")
+        print(f"rights, {type(self).__name__}: {len(table)} routes and methods, {cells} cells")
         described = json.loads(self.ask("GET", "/v1/openapi.json").body)["paths"]
         methods = {(method.upper(), path) for path, item in described.items() for method in item if method != "parameters"}
         self.assertEqual(len(table), len(methods), "each is in the table")
 
+
+class SQLiteRightsTests(Rights, OnSQLite):
+    pass
+
+
+class PostgresRightsTests(Rights, OnPostgres):
+    pass
+
+
+class AccountTests(Accounts, OnSQLite):
     def test_forms_of_a_route_need_the_same_right(self):
         """Whatever the query asks for, wrong words among it: who may not is told so first."""
         server = self.under_test
@@ -350,6 +366,10 @@ class AccountTests(ServerTest):
         with ThreadPoolExecutor(20) as pool:
             statuses = list(pool.map(enroll, range(20)))
         self.assertEqual(sorted(statuses), [201] * 10 + [403] * 10)
+
+
+# They have no server.
+del Accounts, Rights
 
 
 if __name__ == "__main__":

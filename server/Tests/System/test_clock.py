@@ -18,9 +18,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from server_support.postgres import BIN, Postgres
-from server_support.server import PROGRAM, Server, envelope, iso, uuid7
+from server_support.server import PROGRAM, Answer, Server, envelope, iso, uuid7
 from server_support.server_test import ServerTest
-from support.clocks import no_shim, shim
+from support.clocks import shim
 from support.waiting import wait_for
 
 DAY = 86_400_000
@@ -50,12 +50,14 @@ class Clocks(ServerTest):
 
     def exchanged(self, server: Server, device: dict) -> str:
         """A new access token, as the vehicle gets one when the old one has expired by the server's clock."""
-        answer = server.ask(
-            "POST", "/v1/token", None,
-            json.dumps({"grant_type": "refresh_token", "refresh_token": device["refresh_token"]}).encode(),
-            Content_Type="application/json")
+        answer = self.exchange(server, device["refresh_token"])
         self.assertEqual(answer.status, 200, answer)
         return answer.json["access_token"]
+
+    def exchange(self, server: Server, token: str) -> Answer:
+        return server.ask(
+            "POST", "/v1/token", None, json.dumps({"grant_type": "refresh_token", "refresh_token": token}).encode(),
+            Content_Type="application/json")
 
     def count(self, since: int = 0) -> int:
         return self.rows(f"SELECT count(*) FROM locations WHERE time >= {since}")
@@ -80,6 +82,26 @@ class Clocks(ServerTest):
         answer = server.post(self.exchanged(server, device), of_now())
         self.assertEqual((answer.json["stored"], answer.json["expired"]), (2, 0))
         self.assertEqual(self.count(), 302)
+
+    def test_tokens_of_a_clock_that_was_ahead_are_not_good_for_longer(self):
+        """What ended under it has ended, and what was made under it is exchanged soon; nobody is locked out."""
+        server = self.add()
+        device = server.add_device("van")
+        # The database's clock is right, if it has one of its own: then no token is of another time.
+        self.shift(server, 400)
+        first = json.loads(self.exchange(server, device["refresh_token"]).body)
+        self.assertEqual(server.post(first["access_token"], of_now(1)).status, 200)
+        second = json.loads(self.exchange(server, first["refresh_token"]).body)
+        self.assertEqual(server.post(second["access_token"], of_now(1)).status, 200)
+        self.shift(server, 0)
+        if self.rows("SELECT max(created) FROM tokens") > (time.time() + 300 * 86_400) * 1000:
+            self.assertEqual(server.post(first["access_token"], of_now(1)).status, 401, "it ended when the other was shown")
+            self.assertEqual(server.post(second["access_token"], of_now(1)).status, 401, "it is of a time that has not come")
+        third = self.exchange(server, second["refresh_token"])
+        self.assertEqual(third.status, 200, third)
+        token = json.loads(third.body)["access_token"]
+        self.assertEqual(server.post(token, of_now(1)).status, 200)
+        self.assertLess(self.rows("SELECT max(expires) FROM tokens WHERE ended IS NULL"), (time.time() + 8 * 86_400) * 1000)
 
     def test_a_clock_that_is_behind_refuses_nothing_for_good(self):
         """What is of its future is to come again: it is not the vehicle's fault."""
@@ -155,7 +177,6 @@ class Clocks(ServerTest):
         self.assertEqual(counters, sorted(set(counters)))
 
 
-@unittest.skipIf(no_shim(), no_shim())
 class SQLiteClockTests(Clocks, ServerTest):
     def add(self, *options: str) -> Server:
         server = self.server(*options)
@@ -168,7 +189,7 @@ class SQLiteClockTests(Clocks, ServerTest):
             return database.execute(statement).fetchone()[0]
 
 
-@unittest.skipIf(no_shim() or not BIN, no_shim() or "no PostgreSQL: 'make deps' installs it")
+@unittest.skipUnless(BIN, "no PostgreSQL: 'make deps' installs it")
 class PostgresClockTests(Clocks, ServerTest):
     """PostgreSQL's clock is right throughout: the lesser of both counts."""
 

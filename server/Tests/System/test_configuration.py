@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from server_support.server import PROGRAM
 from server_support.server_test import ServerTest
 from support.child import Child
-from support.ports import free_port, reachable
+from support.ports import new_port, reachable
 from support.waiting import wait_for
 
 
@@ -28,7 +28,7 @@ class ConfigurationTests(ServerTest):
             env={**os.environ, **environment})
 
     def test_what_it_says_holds(self):
-        port, database = free_port(), os.path.join(self.folder, "there.db")
+        port, database = new_port(), os.path.join(self.folder, "there.db")
         path = self.write(
             f'# of a test\ndatabase = "{database}"\nlisten = "127.0.0.1:{port}"\nretention_days = 30\nconnections = 7\n')
         child = Child([PROGRAM, "--config", path], os.path.join(self.folder, "log"))
@@ -79,7 +79,7 @@ class ConfigurationTests(ServerTest):
             self.assertIn("BAD   configuration: " + path, done.stdout)
 
     def test_an_address_that_is_taken(self):
-        with socket.create_server(("127.0.0.1", 0)) as other:
+        with socket.create_server(("127.0.0.1", new_port())) as other:
             place = f"127.0.0.1:{other.getsockname()[1]}"
             done = self.run_program("--database", "x.db", "--listen", place)
         self.assertEqual(done.returncode, 1)

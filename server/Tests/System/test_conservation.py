@@ -21,7 +21,7 @@ SEED = 20260615
 
 @unittest.skipUnless(Path(PROGRAM).exists(), f"no {PROGRAM}: 'make test-server' builds it")
 class ConservationTests(SystemTest):
-    real_time = "beekon-server"
+    real_time = True
 
     def setUp(self):
         super().setUp()

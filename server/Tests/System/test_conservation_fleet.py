@@ -21,7 +21,7 @@ from server_support.server_test import ServerTest
 from server_support.vehicle import Account, Vehicle
 from support.child import Child
 from support.nginx import NGINX
-from support.ports import free_port, reachable
+from support.ports import new_port, reachable
 from support.system_test import SystemTest
 from support.waiting import wait_for
 
@@ -34,7 +34,7 @@ class Front:
     """nginx in front of servers, as docs/server.md has it but for TLS."""
 
     def __init__(self, folder: str, servers: list):
-        self.folder, self.port = folder, free_port()
+        self.folder, self.port = folder, new_port()
         upstream = " ".join(f"server 127.0.0.1:{server.port} fail_timeout=1s;" for server in servers)
         paths = " ".join(f"{name}_temp_path {folder}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
         with open(f"{folder}/nginx.conf", "w", encoding="ascii") as file:
@@ -66,7 +66,7 @@ class Front:
 @unittest.skipUnless(Path(PROGRAM).exists(), f"no {PROGRAM}: 'make test-server' builds it")
 @unittest.skipUnless(BIN and NGINX, "PostgreSQL's server or nginx is not installed")
 class FleetConservationTests(SystemTest):
-    real_time = "beekon-server"
+    real_time = True
 
     def setUp(self):
         super().setUp()
@@ -169,7 +169,7 @@ class CuttingProxy:
 
     def __init__(self, backend: int):
         self.backend = backend
-        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener = socket.create_server(("127.0.0.1", new_port()))
         self.port = self.listener.getsockname()[1]
         self.limit = 0
         self.answered = 0

@@ -21,9 +21,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from server_support.postgres import BIN, Postgres
 from server_support.server import FIRST_MS, PROGRAM, Server, envelope, iso, uuid7
 from server_support.server_test import ServerTest
+from support.nightly import check_with_promtool
 from support.waiting import wait_for
 
-PROMTOOL = shutil.which("promtool")
 OPENSSL = shutil.which("openssl")
 STATUS = {"state": "tracking", "motion": "moving", "receiver": "ok", "pending": 7, "oldest_pending": iso(FIRST_MS),
           "odometer_meters": 1234.5, "ignition": True, "version": "1.0.0", "uptime_seconds": 60}
@@ -198,9 +198,7 @@ class FleetInterfaceTests(ServerTest):
                      "beekon_server_batch_seconds_count 2"):
             self.assertIn(line + "\n", text)
         self.assertIn('beekon_server_requests_total{route="/v1/batches",code="200"} 2', text)
-        if PROMTOOL:
-            done = subprocess.run([PROMTOOL, "check", "metrics"], input=text, capture_output=True, text=True)
-            self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        check_with_promtool(self, text)
 
     def test_events(self):
         first = FIRST_MS

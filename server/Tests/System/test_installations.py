@@ -75,6 +75,19 @@ class Installations(ServerTest):
         answer = self.upload(server, token, mine)
         self.assertEqual(self.signed_for(answer), mine)
 
+    def test_one_that_changes_its_id_at_each_upload_fills_no_log(self):
+        server, device, path = self.begin()
+        token = device["access_token"]
+        self.upload(server, token, uuid7(1))
+        for number in range(50):
+            self.upload(server, token, uuid7(number + 2))
+        with open(server.log, encoding="utf-8") as log:
+            lines = [line for line in log if "uploads with its tokens" in line]
+        self.assertTrue(1 <= len(lines) <= 9, lines)
+        metrics = server.ask("GET", "/metrics", self.admin).body.decode()
+        self.assertIn("beekon_server_other_installations_total 50\n", metrics)
+        self.assertEqual(sum(state == "other" for _, state in self.told(server, path)), 8)
+
     def test_an_admin_confirms_another_installation(self):
         server, device, path = self.begin()
         token = device["access_token"]

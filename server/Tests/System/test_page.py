@@ -1,4 +1,5 @@
 """The page, in Chromium, of a real server: each screen does its job, and links bring a view back."""
+import contextlib
 import datetime
 import json
 import os
@@ -12,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from server_support import fleet
 from server_support.page_test import PageTest
+from server_support.server import envelope
 from support.waiting import wait_for
 
 
@@ -322,6 +324,32 @@ class ScreenTests(PageTest):
         page.get_by_label("Name", exact=True).fill("Bus 100")
         page.get_by_role("button", name="Add", exact=True).click()
         page.get_by_role("alert").get_by_text("there is a device 'Bus 100' already").wait_for()
+
+    def test_tokens_that_were_stolen_are_told_while_somebody_looks(self):
+        """That an old one was shown again, and that another installation uploads: both."""
+        device = self.server.add_device("Stolen van")
+
+        def exchange(token: str):
+            body = json.dumps({"grant_type": "refresh_token", "refresh_token": token}).encode()
+            return self.server.ask("POST", "/v1/token", None, body, Content_Type="application/json")
+
+        pair = exchange(device["refresh_token"]).json
+        for _ in range(2):
+            # Each is of an installation of its own.
+            self.assertEqual(self.server.post(pair["access_token"], envelope(1)).status, 200)
+        page = self.page(screen="#/devices")
+        row = page.get_by_role("row").filter(has_text="Stolen van")
+        row.get_by_text("another installation uploads with them").wait_for()
+        with contextlib.closing(sqlite3.connect(self.server.database, timeout=30)) as database, database:
+            database.execute("UPDATE ended_tokens SET ended = ended - 61000")
+        self.assertEqual(exchange(device["refresh_token"]).status, 400)
+        # It is told as it happens.
+        row.get_by_text("an old one was shown again").wait_for()
+        row.get_by_text("another installation uploads with them").wait_for()
+        page.get_by_role("button", name="New tokens for Stolen van").click()
+        page.get_by_role("button", name="Make new tokens").click()
+        page.get_by_role("button", name="Done").click()
+        row.get_by_text("good").wait_for()
 
     def test_users(self):
         page = self.page(screen="#/users")

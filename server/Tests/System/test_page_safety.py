@@ -15,6 +15,7 @@ from server_support import fleet
 from server_support.browser import axe_script
 from server_support.page_test import PageTest
 from server_support.server import iso, uuid7
+from support.ports import new_port
 from support.waiting import wait_for
 
 # Each would say so in `window.hacked`, if a browser took it for more than text.
@@ -240,7 +241,7 @@ class TileTests(PageTest):
 
     @classmethod
     def setUpClass(cls):
-        cls.tiles = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Tiles)
+        cls.tiles = http.server.ThreadingHTTPServer(("127.0.0.1", new_port()), Tiles)
         threading.Thread(target=cls.tiles.serve_forever, daemon=True).start()
         cls.addClassCleanup(cls.tiles.server_close)
         cls.addClassCleanup(cls.tiles.shutdown)

@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from server_support import fleet
 from server_support.dead_path import DeadPath
 from server_support.page_test import PageTest
+from server_support.server import iso
 from support.waiting import wait_for
 
 # What a heartbeat of a vehicle may be, as far as the server is concerned.
@@ -105,7 +106,9 @@ class OddVehicleTests(PageTest):
         self.look(page, "#/fences", "pending object")
 
     def test_a_speed_that_no_vehicle_has(self):
-        page = self.page(screen=f"#/vehicle/{self.odd['fastest']}")
+        # Whatever hours of that were yesterday's.
+        now = int(time.time() * 1000)
+        page = self.page(screen=f"#/vehicle/{self.odd['fastest']}?from={iso(now - 5 * 3_600_000)}&to={iso(now)}")
         page.get_by_role("heading", name="fastest").wait_for()
         trips = page.get_by_role("tabpanel", name="Trips").get_by_role("button")
         trips.first.wait_for()

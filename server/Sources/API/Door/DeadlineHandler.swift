@@ -58,7 +58,8 @@ final class DeadlineHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case .head:
             note(.answerHead, context)
             work(false)
-        case .body: note(.answerPart, context)
+        // A part without bytes follows each piece, and comes as far as this when the connection has none left of it.
+        case .body(let bytes): note(bytes.readableBytes > 0 ? .answerPart : .answerTaken, context)
         case .end: note(.answerEnd, context)
         }
         context.write(data, promise: promise)

@@ -33,8 +33,9 @@ struct FrontDoor: Service {
         // A backup takes as long as it takes; nobody asks through the socket but the operator.
         let isLocal = if case .socket = address { true } else { false }
         let clock = RequestClock(
-            deadline: isLocal ? 86_400 : bounds.deadlineSeconds, stall: isLocal ? 86_400 : bounds.idleSeconds,
-            patience: isLocal ? 86_400 : bounds.patienceSeconds)
+            deadline: isLocal ? 86_400 : bounds.deadlineSeconds,
+            piece: isLocal ? 86_400 : bounds.pieceSeconds,
+            stall: isLocal ? 86_400 : bounds.idleSeconds, patience: isLocal ? 86_400 : bounds.patienceSeconds)
         let crowd = Crowd(most: bounds.connections)
         let room = try Room(
             places: bounds.connections, work: min(bounds.work, max(1, bounds.connections / 2)))
@@ -51,6 +52,7 @@ struct FrontDoor: Service {
                     response = Response(status: .internalServerError)
                 }
                 response.headers[.date] = date.text
+                response.body = response.body.inPieces
                 do {
                     try await writer.write(response: response.head, body: response.body)
                 } catch is HTTPParserError {
@@ -96,13 +98,20 @@ struct FrontDoor: Service {
         thread.join()
     }
 
+    /// Bytes of answers that wait for nothing: those of uploads.
+    private static let unnoticed = 4 << 10
+
     private func serve(_ socket: Int32) async {
         let connection: HTTP1Channel.Value
         do {
             defer { room.arrive() }
             connection = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .withConnectedSocket(socket) { channel in
-                    channel.setOption(.allowRemoteHalfClosure, value: true).flatMap {
+                    // What has been written and not taken keeps the next piece waiting, to its last byte.
+                    let marks = ChannelOptions.Types.WriteBufferWaterMark(low: 1, high: Self.unnoticed)
+                    return channel.setOption(.allowRemoteHalfClosure, value: true).flatMap {
+                        channel.setOption(.writeBufferWaterMark, value: marks)
+                    }.flatMap {
                         http.setup(channel: channel, logger: logger)
                     }
                 }

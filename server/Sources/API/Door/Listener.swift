@@ -44,6 +44,9 @@ struct Listener: Sendable {
             setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, size)
             // Those that are accepted inherit it.
             setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, size)
+            // The kernel would hold up to 4 MB for each that takes little.
+            var bytes = Self.sendBuffer
+            setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, size)
         }
         let isBound = place.withSockAddr { bind(socket, $0, socklen_t($1)) == 0 }
         guard isBound, listen(socket, backlog) == 0 else {
@@ -52,6 +55,9 @@ struct Listener: Sendable {
             throw error
         }
     }
+
+    /// Bytes that the kernel holds for a connection; two pieces of an answer.
+    private static let sendBuffer: Int32 = 128 << 10
 
     /// Removes what a server that was killed has left. Whoever has the database open is alone.
     private static func removeSocket(_ path: String) {

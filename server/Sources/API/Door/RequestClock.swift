@@ -2,7 +2,7 @@
 struct RequestClock {
     /// Something that passed by.
     enum Event {
-        case opened, requestHead, requestEnd, answerHead, answerPart, answerEnd
+        case opened, requestHead, requestEnd, answerHead, answerPart, answerTaken, answerEnd
     }
 
     /// What becomes of the alarm.
@@ -16,7 +16,9 @@ struct RequestClock {
 
     /// Seconds until the beginning of an answer.
     let deadline: Int
-    /// Seconds that an answer may stand still, or a connection have no request.
+    /// Seconds in which a piece of an answer must have been taken.
+    let piece: Int
+    /// Seconds that the server may take for the next piece, or a connection have no request.
     let stall: Int
     /// Seconds without a whole request, after which a connection gives way to others.
     let patience: Int
@@ -29,8 +31,9 @@ struct RequestClock {
     private var answers = 0
     private var isAnswering = false
 
-    init(deadline: Int, stall: Int, patience: Int) {
+    init(deadline: Int, piece: Int, stall: Int, patience: Int) {
         self.deadline = deadline
+        self.piece = piece
         self.stall = stall
         self.patience = patience
     }
@@ -51,6 +54,9 @@ struct RequestClock {
             requestsEnded += 1
             return answers == requestsBegun ? idle : .forgives
         case .answerHead, .answerPart:
+            isAnswering = true
+            return .set(piece, crowded: nil)
+        case .answerTaken:
             isAnswering = true
             return .set(stall, crowded: nil)
         case .answerEnd:

@@ -47,7 +47,7 @@ struct PostgresGroup {
         places = order
         candidates = order.filter { place in
             guard group[place].keptRows > 0 else { return false }
-            guard group[place].isRemembered else { return true }
+            guard group[place].keepsID else { return true }
             let content = Content(key: BatchKey(group[place]), digest: group[place].rowDigest)
             guard seen.insert(content).inserted else { return false }
             digests[place] = content.digest
@@ -111,26 +111,6 @@ struct PostgresGroup {
         static func < (left: BatchKey, right: BatchKey) -> Bool {
             (left.device, left.id) < (right.device, right.id)
         }
-    }
-
-    /// The weeks of everything that is to be stored.
-    var weeks: Set<PostgresPartitions.Week> {
-        var weeks: Set<PostgresPartitions.Week> = []
-        for submission in candidates.map({ group[$0] }) {
-            if submission.isRemembered {
-                weeks.insert(PostgresPartitions.week(of: submission.batch.id.time))
-            }
-            for row in submission.batch.locations where submission.isKept(row.time) {
-                weeks.insert(PostgresPartitions.week(of: row.time))
-            }
-            for row in submission.batch.events where submission.isKept(row.time) {
-                weeks.insert(PostgresPartitions.week(of: row.time))
-            }
-            for row in submission.batch.remarks.events where submission.isKept(row.time) {
-                weeks.insert(PostgresPartitions.week(of: row.time))
-            }
-        }
-        return weeks
     }
 
     /// - Parameter places: the batches that are new.
@@ -208,11 +188,21 @@ struct PostgresGroup {
 
     /// Results of commands, by device and number, each once.
     var results: [(device: Int64, number: Int64, submission: Submission, result: CommandResult)] {
-        group.flatMap { submission in
-            submission.results.map {
-                (device: submission.device, number: $0.number, submission: submission, result: $0.result)
+        struct Name: Hashable {
+            let device: Int64
+            let number: Int64
+        }
+        var known: Set<Name> = []
+        let results = group.flatMap { submission in
+            submission.results.compactMap { result in
+                known.insert(Name(device: submission.device, number: result.number)).inserted
+                    ? (
+                        device: submission.device, number: result.number, submission: submission,
+                        result: result.result
+                    ) : nil
             }
-        }.sorted { ($0.device, $0.number) < ($1.device, $1.number) }
+        }
+        return results.sorted { ($0.device, $0.number) < ($1.device, $1.number) }
     }
 
     /// The devices of the group, each once.
@@ -220,6 +210,9 @@ struct PostgresGroup {
 
     /// The moment of the group.
     var received: Timestamp { group.map(\.received).max() ?? Timestamp(milliseconds: 0) }
+
+    /// The same, by which commands expire.
+    var age: Timestamp { group.map(\.age).max() ?? Timestamp(milliseconds: 0) }
 
     /// The extras of the new batches, each once, by key.
     func extras(

@@ -1,4 +1,5 @@
 internal import Base
+internal import EnvelopeReader
 
 /// The weeks that have partitions. There is no default partition: a row in it would have to be moved before its week could
 /// get one.
@@ -8,10 +9,15 @@ struct PostgresPartitions {
 
     static let milliseconds: Int64 = 7 * 86_400_000
 
-    /// Weeks that are made at once: it takes PostgreSQL half a second, for which everybody waits who needs a new week.
-    static let atOnce = 20
-
+    /// Weeks of one transaction: it takes PostgreSQL half a second, for which other servers that need a new week wait.
+    private static let atOnce = 20
+    /// New weeks that a device may have at once, and how many more it may have after each hour. Each week stays, and makes reading
+    /// slower for everybody: a vehicle that comes back after a year needs 53.
+    private static let most = 60.0
+    private static let perHour = 8.0
     private var known: Set<Week> = []
+    /// Those that could not be made, of the ones that are being made.
+    private var hopeless: Set<Week> = []
 
     static func week(of time: Timestamp) -> Week {
         let (week, rest) = time.milliseconds.quotientAndRemainder(dividingBy: milliseconds)
@@ -29,23 +35,48 @@ struct PostgresPartitions {
         return [week, week + 1]
     }
 
-    /// Makes partitions that are missing; outside of the group's transaction, so that others see them at once.
+    // MARK: What is there
+
+    /// Batches of a group that have rows of weeks without partitions.
     ///
-    /// - Returns: whether all are there now. If not, there will be more of them the next time.
-    mutating func ensure(
-        _ weeks: Set<Week>, in session: PostgresSession
-    ) throws(PostgresSession.Refusal) -> Bool {
-        if weeks.isSubset(of: known) { return true }
+    /// - Returns: their places.
+    mutating func unready(
+        _ group: [Submission], in session: PostgresSession
+    ) throws(PostgresSession.Refusal) -> [Int] {
+        if group.allSatisfy({ covers($0) }) { return [] }
         known = try Self.complete(in: session)
-        let missing = weeks.subtracting(known).sorted()
-        let next = missing.prefix(Self.atOnce)
-        guard !next.isEmpty else { return true }
-        try session.atomically { () throws(PostgresSession.Refusal) in
-            _ = try session.query("SELECT pg_advisory_xact_lock($1)", [.integer(PostgresSchema.lock + 1)])
-            for week in next { try Self.make(week, in: session) }
+        return group.indices.filter { !covers(group[$0]) }
+    }
+
+    private func covers(_ submission: Submission) -> Bool {
+        // Most rows are of the week of the one before.
+        var last: Week?
+        return Self.visit(submission) { week in
+            if week == last { return true }
+            last = week
+            return known.contains(week)
         }
-        known.formUnion(next)
-        return next.count == missing.count
+    }
+
+    /// The weeks of everything that is to be stored.
+    static func weeks(of submission: Submission) -> Set<Week> {
+        var weeks: Set<Week> = []
+        _ = visit(submission) { week in
+            weeks.insert(week)
+            return true
+        }
+        return weeks
+    }
+
+    /// - Returns: whether `body` was true for the weeks of all that is to be stored.
+    private static func visit(_ submission: Submission, _ body: (Week) -> Bool) -> Bool {
+        func isFine(_ time: Timestamp) -> Bool { !submission.isKept(time) || body(week(of: time)) }
+        let batch = submission.batch
+        guard batch.locations.allSatisfy({ isFine($0.time) }), batch.events.allSatisfy({ isFine($0.time) }),
+            batch.remarks.events.allSatisfy({ isFine($0.time) })
+        else { return false }
+        guard submission.keepsID, submission.keptRows > 0 else { return true }
+        return body(week(of: batch.id.time))
     }
 
     /// The weeks of which each table has a partition; while one is dropped, it is not in all of them.
@@ -75,7 +106,97 @@ struct PostgresPartitions {
         }
     }
 
-    /// CREATE … LIKE and ATTACH stop nobody who writes; CREATE … PARTITION OF would.
+    // MARK: What is made
+
+    /// Makes partitions that are missing, as many as one transaction should; outside of a group's, so that others see them at
+    /// once. A week that cannot be made is left out, and those who need it are refused.
+    ///
+    /// - Parameter device: who needs them, and has room for so many; nil: for everybody.
+    /// - Returns: whether some are still missing that may be made.
+    mutating func make(
+        _ weeks: Set<Week>, for device: Int64?, in session: PostgresSession
+    ) throws(PostgresSession.Refusal) -> Bool {
+        let (done, left) = try session.atomically { () throws(PostgresSession.Refusal) in
+            _ = try session.query(
+                "SELECT pg_advisory_xact_lock($1)", [.integer(PostgresSchema.lock + 1)])
+            let missing = weeks.subtracting(try Self.complete(in: session)).subtracting(hopeless)
+            guard !missing.isEmpty else { return (0, 0) }
+            let outcome = try Self.make(missing.sorted(), for: device, in: session)
+            hopeless.formUnion(outcome.refused)
+            let done = outcome.made + outcome.refused.count
+            return (done + outcome.dropped, missing.count - done)
+        }
+        known = try Self.complete(in: session)
+        let isMore = done > 0 && left > 0
+        // Another time it is tried again.
+        if !isMore { hopeless = [] }
+        return isMore
+    }
+
+    private struct Outcome {
+        var made = 0
+        /// They cannot be made.
+        var refused: Set<Week> = []
+        /// They were being dropped at the same moment.
+        var dropped = 0
+    }
+
+    /// What PostgreSQL says where somebody else drops the same table: it is not there, is there, both waited, or a row of the catalog
+    /// has changed.
+    private static let droppedMeanwhile = ["42P01", "42P07", "40P01", "XX000"]
+
+    /// Makes some of these, as many as one transaction should.
+    private static func make(
+        _ missing: [Week], for device: Int64?, in session: PostgresSession
+    ) throws(PostgresSession.Refusal) -> Outcome {
+        let room: Double? = if let device { try self.room(of: device, in: session) } else { nil }
+        var outcome = Outcome()
+        let next = missing.prefix(min(atOnce, room.map { Int(exactly: $0.rounded(.down)) ?? 0 } ?? atOnce))
+        for week in next {
+            do throws(PostgresSession.Refusal) {
+                try session.execute("SAVEPOINT week")
+                try make(week, in: session)
+                try session.execute("RELEASE week")
+                outcome.made += 1
+            } catch {
+                // What is wrong with the database is wrong with every week.
+                guard !error.error.isOfAll else { throw error }
+                try session.execute("ROLLBACK TO week")
+                if droppedMeanwhile.contains(error.sqlState) {
+                    outcome.dropped += 1
+                } else {
+                    outcome.refused.insert(week)
+                }
+            }
+        }
+        if let device, let room, outcome.made > 0 {
+            _ = try session.query(
+                "UPDATE weeks SET room = $1 WHERE device = $2",
+                [.real(room - Double(outcome.made)), .integer(device)])
+        }
+        return outcome
+    }
+
+    /// How many weeks a device may have now.
+    private static func room(
+        of device: Int64, in session: PostgresSession
+    ) throws(PostgresSession.Refusal) -> Double {
+        // By the database's clock, of which all servers have the same. One that is set back gives nothing.
+        let rows = try session.query(
+            """
+            INSERT INTO weeks(device, room, since) VALUES ($1, $2, \(clock)) ON CONFLICT (device) DO UPDATE SET
+                room = least(excluded.room,
+                    weeks.room + greatest(0, excluded.since - weeks.since) * $3 / 3600000.0),
+                since = excluded.since RETURNING room
+            """, [.integer(device), .real(most), .real(perHour)])
+        return rows.first?.first?.real ?? 0
+    }
+
+    /// In milliseconds.
+    private static let clock = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+
+    /// CREATE … LIKE and ATTACH stop nobody who writes; CREATE … PARTITION OF would. A table of the name may be there that is no
+    /// partition: somebody has detached it. What is in it belongs to the week; an empty one may be anything.
     private static func make(_ week: Week, in session: PostgresSession) throws(PostgresSession.Refusal) {
         let (start, end) = (week * milliseconds, (week + 1) * milliseconds)
         let bounds = [
@@ -85,9 +206,18 @@ struct PostgresPartitions {
         ]
         for (table, from, to) in bounds {
             let name = "\(table)_w\(week)"
-            let found = try session.query("SELECT to_regclass($1)::text", [.text(name)])
-            if found.first?.first?.text != nil { continue }
-            try session.execute("CREATE TABLE \(name) (LIKE \(table) INCLUDING ALL)")
+            let found = try session.query(
+                """
+                SELECT i.inhrelid IS NOT NULL FROM pg_class c LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
+                WHERE c.oid = to_regclass($1)
+                """, [.text(name)])
+            if found.first?.first?.integer == 1 { continue }
+            var isThere = !found.isEmpty
+            if isThere, try session.query("SELECT 1 FROM \(name) LIMIT 1", []).isEmpty {
+                try session.execute("DROP TABLE \(name)")
+                isThere = false
+            }
+            if !isThere { try session.execute("CREATE TABLE \(name) (LIKE \(table) INCLUDING ALL)") }
             try session.execute(
                 "ALTER TABLE \(table) ATTACH PARTITION \(name) FOR VALUES FROM (\(from)) TO (\(to))")
         }

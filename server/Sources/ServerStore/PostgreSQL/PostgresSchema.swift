@@ -74,6 +74,7 @@ enum PostgresSchema {
         ALTER TABLE devices ADD COLUMN shown_again bigint;
         ALTER TABLE devices ADD COLUMN enrolment bytea;
         CREATE TABLE ahead(device bigint PRIMARY KEY, since bigint NOT NULL, time bigint NOT NULL);
+        CREATE TABLE weeks(device bigint PRIMARY KEY, room double precision NOT NULL, since bigint NOT NULL);
         ALTER TABLE tokens ADD COLUMN pair bigint;
         ALTER TABLE tokens ADD COLUMN ended bigint;
         CREATE TABLE ended_tokens(

@@ -2,41 +2,40 @@ internal import Base
 internal import EnvelopeReader
 
 extension PostgresSession {
-    /// How often a group is tried while retention drops the partitions that it needs, one after the other.
-    private static let mostTries = 20
-
     func store(_ group: [Submission]) throws(StoreError) -> [Receipt] {
-        let ordered = PostgresGroup(group)
-        var tries = 1
-        while true {
-            let receipts: [Receipt]?
-            do throws(Refusal) {
-                receipts = try store(ordered)
-            } catch {
-                // 23514: no partition for a row; another server's retention has dropped one that this one knew.
-                guard error.sqlState == "23514" else { throw error.error }
-                // Whoever sent it asks again; to them it must not look as if they had sent something wrong.
-                guard tries < Self.mostTries else {
-                    throw StoreError(.unavailable, operation: error.operation, message: error.error.message)
-                }
-                partitions.forget()
-                tries += 1
-                continue
-            }
-            guard let receipts else {
-                throw StoreError(
-                    .overloaded, operation: "make partitions",
-                    message:
-                        "rows of more than \(PostgresPartitions.atOnce) weeks that are new; there is room for more when they come again"
-                )
-            }
-            return receipts
+        do throws(Refusal) {
+            return try store(PostgresGroup(group))
+        } catch {
+            // 23514: no partition for a row; somebody has dropped or detached one that was there.
+            guard error.sqlState == "23514" else { throw error.error }
+            throw StoreError(.missing, operation: error.operation, message: error.error.message)
         }
     }
 
-    /// - Returns: nil when there is no room yet for all of it.
-    private func store(_ group: PostgresGroup) throws(Refusal) -> [Receipt]? {
-        guard try partitions.ensure(group.weeks, in: self) else { return nil }
+    func unready(_ group: [Submission]) throws(StoreError) -> [Int] {
+        do throws(Refusal) {
+            return try partitions.unready(group, in: self)
+        } catch {
+            throw error.error
+        }
+    }
+
+    func makeRoom(for group: [Submission]) throws(StoreError) -> Room {
+        let weeks = group.reduce(into: Set()) { $0.formUnion(PostgresPartitions.weeks(of: $1)) }
+        do throws(Refusal) {
+            let isMore = try partitions.make(weeks, for: group.first?.device, in: self)
+            let waiting = Set(try partitions.unready(group, in: self))
+            return Room(isWhole: group.indices.map { !waiting.contains($0) }, isMore: isMore)
+        } catch {
+            throw error.error
+        }
+    }
+
+    func doubtRoom() {
+        partitions.forget()
+    }
+
+    private func store(_ group: PostgresGroup) throws(Refusal) -> [Receipt] {
         do throws(Refusal) {
             return try atomically { () throws(Refusal) in
                 let fresh = try begin(group)
@@ -106,7 +105,7 @@ extension PostgresSession {
     private func noteTokens(_ tokens: [Submission]) throws(Refusal) {
         for submission in tokens {
             guard let token = submission.newToken else { continue }
-            try TokenPairs.arrive(token, of: submission.device, now: submission.received) {
+            try TokenPairs.arrive(token, of: submission.device, now: submission.wall) {
                 (sql, values) throws(Refusal) in try query(sql, values)
             }
         }
@@ -186,17 +185,24 @@ extension PostgresSession {
     }
 
     private func noteResults(_ group: PostgresGroup) throws(Refusal) {
-        for (device, number, submission, result) in group.results {
-            _ = try query(
-                """
-                UPDATE commands SET finished = $1, result = $2
-                WHERE device = $3 AND number = $4 AND finished IS NULL
-                """,
-                [
-                    .integer(submission.received.milliseconds),
-                    .text(String(decoding: result.object, as: UTF8.self)), .integer(device), .integer(number),
-                ])
-        }
+        let results = group.results
+        guard !results.isEmpty else { return }
+        // Those that wait are locked by key: two servers never wait for each other.
+        _ = try query(
+            """
+            UPDATE commands SET finished = r.finished, result = r.result FROM (
+                SELECT c.device, c.number, k.finished, k.result
+                FROM unnest($1, $2, $3, $4) AS k(device, number, finished, result)
+                    JOIN commands c ON c.device = k.device AND c.number = k.number AND c.finished IS NULL
+                ORDER BY c.device, c.number FOR UPDATE OF c) AS r
+            WHERE commands.device = r.device AND commands.number = r.number
+            """,
+            with: [
+                .array(.int8, results.map { .integer($0.device) }),
+                .array(.int8, results.map { .integer($0.number) }),
+                .array(.int8, results.map { .integer($0.submission.received.milliseconds) }),
+                .array(.text, results.map { .text(String(decoding: $0.result.object, as: UTF8.self)) }),
+            ])
     }
 
     private func receipts(
@@ -206,7 +212,7 @@ extension PostgresSession {
         let commands = try waitingCommands(
             for: Set(
                 group.places.filter { judgements[$0].standing != .other }.map { group.submission($0).device }),
-            at: group.received)
+            at: group.received, age: group.age)
         var receipts = group.receipts(fresh, inserted: inserted, commands: commands)
         // By device, as presence has been locked.
         for place in group.places {
@@ -234,8 +240,10 @@ extension PostgresSession {
             "SELECT \(Installations.columns) FROM installations WHERE device = ANY($1)",
             with: [.array(.int8, group.devices.map { .integer($0) })])
         let judgements = group.judgements(Installations.known(rows))
-        for place in group.places {
-            guard let change = judgements[place].change else { continue }
+        let changed = group.places.filter { judgements[$0].change != nil }
+        try bind(changed.filter { judgements[$0].change?.told == nil }.map { group.submission($0) })
+        for place in changed {
+            guard let change = judgements[place].change, change.told != nil else { continue }
             let submission = group.submission(place)
             try Installations.write(change, of: submission.device, now: submission.received) {
                 (sql, values) throws(Refusal) in try query(sql, values)
@@ -244,15 +252,34 @@ extension PostgresSession {
         return judgements
     }
 
+    /// Binds devices to the installations that upload: of a new fleet, all at once.
+    ///
+    /// - Parameter submissions: by device, each device once.
+    private func bind(_ submissions: [Submission]) throws(Refusal) {
+        guard !submissions.isEmpty else { return }
+        _ = try query(
+            """
+            INSERT INTO installations(device, id, state, since)
+            SELECT k.device, k.id, $4, k.since FROM unnest($1, $2, $3) AS k(device, id, since)
+            ON CONFLICT (device, id) DO UPDATE SET state = excluded.state, since = excluded.since
+            """,
+            with: [
+                .array(.int8, submissions.map { .integer($0.device) }),
+                .array(.uuid, submissions.map { $0.batch.device.installID.map { .id($0) } ?? .null }),
+                .array(.int8, submissions.map { .integer($0.received.milliseconds) }),
+                .cell(.integer(Installations.State.bound.rawValue)),
+            ])
+    }
+
     private func waitingCommands(
-        for devices: Set<Int64>, at now: Timestamp
+        for devices: Set<Int64>, at now: Timestamp, age: Timestamp
     ) throws(Refusal) -> [Int64: [WaitingCommand]] {
         guard !devices.isEmpty else { return [:] }
         let rows = try query(
             WaitingCommand.query("device = ANY($1)"),
             with: [
                 .array(.int8, devices.sorted().map { .integer($0) }),
-                .cell(.integer(now.milliseconds)),
+                .cell(.integer(age.milliseconds)),
             ])
         guard !rows.isEmpty else { return [:] }
         let all = rows.compactMap { WaitingCommand($0) }

@@ -25,16 +25,18 @@ final class PostgresSession: Session {
         let isLost: Bool
 
         var error: StoreError {
-            // Classes of SQLSTATE: 08 connection, 53 no resources, 57 an operator, 40 rolled back for another; 25006 a standby,
-            // 55P03 others held what was waited for: all may be better another time.
-            let isPassing =
-                isLost || ["08", "53", "57", "40"].contains(String(sqlState.prefix(2)))
-                || ["25006", "55P03"].contains(sqlState)
-            let kind: StoreError.Kind =
-                isPassing ? .unavailable : sqlState.hasPrefix("23") ? .conflict : .failed
-            return StoreError(
-                kind, operation: operation,
+            // Classes of SQLSTATE: 08 connection, 53 no resources, 57 an operator, 58 the system; 25006 a standby. 40 rolled back
+            // for another, 55P03 others held what was waited for, 57014 it took too long: all may be better another time.
+            let kind = String(sqlState.prefix(2))
+            let isSlow = sqlState == "57014"
+            let isOfAll =
+                isLost || sqlState == "25006" || (["08", "53", "57", "58"].contains(kind) && !isSlow)
+            let isPassing = isOfAll || isSlow || kind == "40" || sqlState == "55P03"
+            var error = StoreError(
+                isPassing ? .unavailable : kind == "23" ? .conflict : .failed, operation: operation,
                 message: "PostgreSQL: \(message)\(sqlState.isEmpty ? "" : " (\(sqlState))")")
+            error.isOfAll = isOfAll
+            return error
         }
     }
 

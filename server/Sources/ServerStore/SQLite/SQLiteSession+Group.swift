@@ -18,9 +18,18 @@ extension SQLiteSession {
         return receipts
     }
 
+    /// Tables have room for everything.
+    func unready(_ group: [Submission]) -> [Int] { [] }
+
+    func makeRoom(for group: [Submission]) -> Room {
+        Room(isWhole: group.map { _ in true }, isMore: false)
+    }
+
+    func doubtRoom() {}
+
     private func insert(_ submission: Submission) throws(SQLiteError) -> Receipt {
         if let token = submission.newToken {
-            try TokenPairs.arrive(token, of: submission.device, now: submission.received) {
+            try TokenPairs.arrive(token, of: submission.device, now: submission.wall) {
                 (sql, values) throws(SQLiteError) in try rows(sql, values)
             }
         }
@@ -96,7 +105,7 @@ extension SQLiteSession {
     }
 
     private func novelty(of submission: Submission) throws(SQLiteError) -> Novelty {
-        guard submission.isRemembered else { return .id }
+        guard submission.keepsID else { return .id }
         let digest = submission.rowDigest
         let inserted = try change(
             """
@@ -183,24 +192,38 @@ extension SQLiteSession {
     }
 
     private func noteResults(of submission: Submission) throws(SQLiteError) {
-        for (number, result) in submission.results {
-            _ = try change(
-                """
-                UPDATE commands SET finished = ?1, result = ?2
-                WHERE device = ?3 AND number = ?4 AND finished IS NULL
-                """,
-                [
-                    .integer(submission.received.milliseconds),
-                    .text(String(decoding: result.object, as: UTF8.self)), .integer(submission.device),
-                    .integer(number),
-                ])
+        var rest = submission.results[...]
+        while !rest.isEmpty {
+            let size = Self.resultSizes.first { $0 >= rest.count } ?? Self.mostResults
+            let some = rest.prefix(size)
+            rest = rest.dropFirst(size)
+            var values: [Value] = [.integer(submission.received.milliseconds), .integer(submission.device)]
+            for (number, result) in some {
+                values += [.integer(number), .text(String(decoding: result.object, as: UTF8.self))]
+            }
+            // No command has the number NULL.
+            values += Array(repeating: .null, count: 2 * (size - some.count))
+            _ = try change(Self.noteResults(size), values)
         }
+    }
+
+    /// Results of one statement: few statements, each of which is prepared once.
+    private static let resultSizes = [1, 16, mostResults]
+    private static let mostResults = 128
+
+    private static func noteResults(_ count: Int) -> String {
+        let rows = (0..<count).map { "(?\(2 * $0 + 3), ?\(2 * $0 + 4))" }.joined(separator: ", ")
+        return """
+            WITH r(number, result) AS (VALUES \(rows))
+            UPDATE commands SET finished = ?1, result = r.result FROM r
+            WHERE commands.device = ?2 AND commands.number = r.number AND commands.finished IS NULL
+            """
     }
 
     private func waitingCommands(for submission: Submission) throws(SQLiteError) -> [WaitingCommand] {
         let commands = try rows(
             WaitingCommand.query("device = $1"),
-            [.integer(submission.device), .integer(submission.received.milliseconds)]
+            [.integer(submission.device), .integer(submission.age.milliseconds)]
         ).compactMap { WaitingCommand($0) }.prefixThatFits
         for command in commands where !command.wasOffered {
             _ = try change(

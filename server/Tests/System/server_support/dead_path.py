@@ -4,13 +4,15 @@ from __future__ import annotations
 import socket
 import threading
 
+from support.ports import new_port
+
 
 class DeadPath:
     """Passes bytes on, until it is told to die: what is open then stays open, and nothing comes any more."""
 
     def __init__(self, backend: int):
         self._backend = backend
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self._listener = socket.create_server(("127.0.0.1", new_port()), backlog=64)
         self.port = self._listener.getsockname()[1]
         self._lock = threading.Lock()
         self._is_dead = False

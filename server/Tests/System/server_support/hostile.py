@@ -119,6 +119,15 @@ def too_much(root: dict) -> Iterator[Case]:
     fields = ",".join(f'"f{number}":1' for number in range(1_000_000))
     million = gzip.compress(("{" + fields + "}").encode(), 1)
     yield Case("a million fields", million, packed=True)
+    for name, value in (("x", "y" * 1025), ("x" * 101, "y")):
+        yield Case("extras too long", json.dumps({**root, "extras": {name: value}}).encode(), "/extras")
+        # Written with escapes, they are as long as before.
+        escaped = json.dumps({**root, "extras": MARK[1:-1]}).replace(
+            MARK, "{" + ":".join('"' + "".join(f"\\u{ord(letter):04x}" for letter in text) + '"' for text in (name, value)) + "}")
+        yield Case("extras too long", escaped.encode(), "/extras")
+    yield Case("extras too many", json.dumps({**root, "extras": {f"f{number}": "" for number in range(65)}}).encode(), "/extras")
+    event = {**root["events"][0], "data": "x" * 4096}
+    yield Case("event too long", json.dumps({**root, "events": [event]}).encode(), "/events/0", 0)
     few = ",".join(f'"f{number}":1' for number in range(1001))
     text = json.dumps({**root, "extras": MARK[1:-1]})
     for name in ("extras", "x"):
@@ -138,8 +147,10 @@ def too_much(root: dict) -> Iterator[Case]:
 NOT_COUNTS = [*NOTHING, '"x"', "0", "-1", "1.5", "1e30", "true", "9" * 30, "1000001"]
 OTHERS: dict = {
     ("POST", "/v1/enroll"): {"code": ("AAAAA-AAAAA-AAAAA-AAAAA", NOT_TEXTS), "name": ("van", [*NOT_TEXTS, '""', '"\\n"',
-                             '"' + "x" * 101 + '"'])},
+                             '"' + "x" * 101 + '"']),
+                             "nonce": ("0" * 32, [*NOT_TEXTS, '""', '"x"', '"' + "0" * 31 + '"', '"' + "g" * 32 + '"'])},
     ("POST", "/v1/claims"): {"uses": (1, NOT_COUNTS), "days": (7, [*NOT_COUNTS, "367"])},
+    ("POST", "/v1/devices/1/installations"): {"install_id": (uuid7(FIRST_MS), NOT_IDS)},
     ("POST", "/v1/devices"): {"name": ("van", [*NOT_TEXTS, '""', '"\\u0000"', '"' + "x" * 101 + '"'])},
     ("POST", "/v1/login"): {"name": ("ada", NOT_TEXTS), "password": ("correct horse", NOT_TEXTS)},
     ("POST", "/v1/users"): {"name": ("bob", [*NOT_TEXTS, '""']), "role": ("reader", [*NOT_TEXTS, '""', '"root"'])},
@@ -150,7 +161,7 @@ OTHERS: dict = {
     ("POST", "/v1/token"): {"grant_type": ("refresh_token", [*NOT_TEXTS, '""', '"password"']),
                             "refresh_token": ("bkr.1.x", [*NOT_TEXTS, '""', '"x"', '"' + "x" * 5000 + '"'])},
 }
-OPTIONAL = {"uses", "days", "expires_in", "arguments"}
+OPTIONAL = {"nonce", "uses", "days", "expires_in", "arguments"}
 
 
 def others(method: str, path: str, fields: dict) -> Iterator[Case]:

@@ -27,7 +27,7 @@ class Postgres:
             self._options = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
         self._run("initdb", "-D", self.data, "-U", "beekon", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
         with open(os.path.join(self.data, "postgresql.conf"), "a", encoding="utf-8") as file:
-            file.write(f"listen_addresses = ''\nunix_socket_directories = '{self.folder}'\nmax_connections = 100\n"
+            file.write(f"listen_addresses = ''\nunix_socket_directories = '{self.folder}'\nmax_connections = 200\n"
                        "shared_buffers = 64MB\nlog_min_messages = fatal\n")
 
     def _run(self, program: str, *arguments: str):

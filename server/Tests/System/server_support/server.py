@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import server_support
 from support.child import Child
-from support.ports import free_port
+from support.ports import new_port
 from support.waiting import wait_for
 
 PROGRAM = os.path.join(server_support.SERVER_BIN, "beekon-server")
@@ -36,7 +36,7 @@ class Server:
     def __init__(self, folder: str, database: str | None = None, options: tuple = ()):
         self.folder = folder
         self.database = database or os.path.join(folder, "server.db")
-        self.port = free_port()
+        self.port = new_port()
         self.options = options
         self.log = os.path.join(folder, "server.log")
         self.child: Child | None = None

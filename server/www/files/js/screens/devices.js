@@ -73,10 +73,11 @@ export function screen(main) {
             setText(number, String(vehicle.id));
             setText(added, vehicle.created ? moment(vehicle.created) : "");
             fleet.safely(vehicle, () => setText(seen, vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : "never"));
-            setText(state, vehicle.revoked ? "revoked" : vehicle.other ? "another installation uploads with them, without commands"
-                : vehicle.shownAgain
-                ? `an old one was shown again ${moment(vehicle.shownAgain)}: copied, restored from a backup, or stolen; if nothing is heard of it, it needs new tokens`
-                : "good");
+            // Where tokens were stolen, both may be so.
+            setText(state, vehicle.revoked ? "revoked" : [
+                vehicle.other && "another installation uploads with them, without commands",
+                vehicle.shownAgain && `an old one was shown again ${moment(vehicle.shownAgain)}: copied, restored from a backup, or stolen; if nothing is heard of it, it needs new tokens`,
+            ].filter(Boolean).join("; ") || "good");
         });
         more.hidden = found.length <= most;
         setText(more, `Show all ${count(found.length)}`);

@@ -1,8 +1,7 @@
 """A disk that is slow to complete a sync is not broken, and nobody else has to wait for it.
 
-strace delays fdatasync by 5 s; with BEEKOND_LONG=1 also by 60 s, and for so long that the watchdog rightly acts.
+strace delays fdatasync by 5 s, by 60 s, and for so long that the watchdog rightly acts.
 """
-import os
 import statistics
 import sys
 import threading
@@ -18,7 +17,6 @@ from support.service_manager import ServiceManager
 from support.system_test import SystemTest
 from support.waiting import PATIENCE, never, wait_for
 
-LONG = os.environ.get("BEEKOND_LONG") == "1"
 # The service manager acts after this many seconds without a watchdog ping.
 WATCHDOG = 6.0
 
@@ -62,7 +60,7 @@ class Impatience(threading.Thread):
 
 @unittest.skipIf(no_strace(), no_strace())
 class SlowDiskTests(SystemTest):
-    real_time = "a disk that takes real time"
+    real_time = True
 
     def begin(self):
         self.manager = ServiceManager(self.path("notify"))
@@ -113,8 +111,8 @@ class SlowDiskTests(SystemTest):
         median, longest = statistics.median(impatience.seconds), max(impatience.seconds)
         print(f"syncs of {seconds:g} s: {len(sent)} fixes, {len(impatience.seconds)} answers, median {median * 1e3:.1f} ms, "
               f"longest {longest * 1e3:.0f} ms; longest pause of the watchdog {self.manager.longest_pause(began):.1f} s")
-        self.assertLess(median, 0.05)
-        self.assertLess(longest, min(seconds, 5) * 0.6)
+        # Whoever waited for the disk would have one for each sync, or two.
+        self.assertGreater(len(impatience.seconds), 5 * syncs)
         self.victim.sync_until(lambda answer: answer["pending"] == 0, "everything is uploaded", seconds + PATIENCE)
         self.assertEqual(set(self.receiver.ids), set(self.told.ids))
         self.assertEqual(self.receiver.faults() + self.receiver.problems, [])
@@ -122,7 +120,6 @@ class SlowDiskTests(SystemTest):
     def test_syncs_of_five_seconds(self):
         self.slow(5, 3)
 
-    @unittest.skipUnless(LONG, "BEEKOND_LONG=1 takes the syncs of a minute")
     def test_syncs_of_a_minute(self):
         self.slow(60, 3)
 
@@ -135,7 +132,6 @@ class SlowDiskTests(SystemTest):
             self.assertEqual(self.victim.call("Stop")["state"], "stopped")
             self.assertLess(len(self.times()), 15)
 
-    @unittest.skipUnless(LONG, "BEEKOND_LONG=1 holds a thread up for three minutes")
     def test_a_hung_thread_is_not_concealed(self):
         self.begin()
         with Fault(self.victim, "fdatasync", "delay_enter=180000000"):

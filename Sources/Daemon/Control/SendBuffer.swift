@@ -2,7 +2,7 @@ internal import Base
 internal import Linux
 
 /// Answers that a client has not been sent completely.
-struct Outbox {
+struct SendBuffer {
     private var bytes: [UInt8] = []
     private var sent = 0
     /// Since when the client has not read what it was sent.

@@ -1,5 +1,5 @@
 """Debian's Prometheus and node_exporter read the metrics for a minute, as the shipped timer writes them, and answer what an
-operator asks. Takes more than a minute: BEEKOND_PROMETHEUS=1."""
+operator asks."""
 import json
 import os
 import shutil
@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.beekonctl import CtlTest
 from support.daemon import NEVER
-from support.ports import free_port, reachable
+from support.ports import NOBODY, new_port, reachable
 from support.programs import program
 from support.waiting import wait_for
 
@@ -24,9 +24,10 @@ PROMETHEUS, EXPORTER = shutil.which("prometheus"), shutil.which("prometheus-node
 SCRAPES = 60
 
 
-@unittest.skipUnless(os.environ.get("BEEKOND_PROMETHEUS"), "takes more than a minute: set BEEKOND_PROMETHEUS=1")
 @unittest.skipUnless(PROMETHEUS and EXPORTER, "prometheus and prometheus-node-exporter are not installed")
 class PrometheusTests(CtlTest):
+    real_time = True
+
     def query(self, text: str) -> list:
         """The values that Prometheus has for it now."""
         url = f"http://127.0.0.1:{self.port}/api/v1/query?" + urllib.parse.urlencode({"query": text})
@@ -50,7 +51,7 @@ class PrometheusTests(CtlTest):
         self.addCleanup(stop.set)
 
     def observe(self, folder: str):
-        exporter, self.port = free_port(), free_port()
+        exporter, self.port = new_port(), new_port()
         self.child([EXPORTER, "--collector.disable-defaults", "--collector.textfile",
                     "--collector.textfile.directory", folder, "--web.listen-address", f"127.0.0.1:{exporter}"], "exporter")
         with open(self.path("prometheus.yml"), "w", encoding="utf-8") as file:
@@ -64,7 +65,7 @@ class PrometheusTests(CtlTest):
         backend = self.backend()
         fake = self.fake()
         daemon = self.daemon(fake.port, sync={"url": backend.url}, **{"destination.dead": {
-            "url": f"http://127.0.0.1:{free_port()}/", "interval_seconds": NEVER}}).start()
+            "url": f"http://127.0.0.1:{NOBODY}/", "interval_seconds": NEVER}}).start()
         daemon.call("Start")
         fake.settle()
         daemon.wait_stored(1)

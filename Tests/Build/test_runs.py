@@ -1,0 +1,137 @@
+"""What runs the tests: its order, what it makes of failures and skips, and the page of `make nightly`."""
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "etc" / "build"))
+
+from pool import Part, Pool, Run
+
+BUILD = Path(sys.path[0])
+
+
+def script(name: str):
+    """A script of etc/build as a module."""
+    loader = importlib.machinery.SourceFileLoader("build_" + name, str(BUILD / name))
+    spec = importlib.util.spec_from_loader(loader.name, loader)
+    assert spec
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[loader.name] = module
+    loader.exec_module(module)
+    return module
+
+
+class PoolTests(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def part(self, name: str, usual: float, needs: tuple = (), command: str = "true", patience: float = 60) -> Part:
+        return Part(name, ["sh", "-c", command], self.folder, dict(os.environ), patience, usual, needs=needs)
+
+    def run_all(self, *parts: Part, workers: int = 1) -> list:
+        pool = Pool([*parts], self.folder, workers)
+        self.assertTrue(pool.run(lambda run: None))
+        return pool.runs
+
+    def order(self, *parts: Part) -> list:
+        return [run.part.name for run in self.run_all(*parts)]
+
+    def test_the_longest_is_first(self):
+        self.assertEqual(self.order(self.part("a", 1), self.part("b", 3), self.part("c", 2)), ["b", "c", "a"])
+
+    def test_a_build_counts_with_what_it_builds(self):
+        parts = (self.part("long", 5), self.part("build", 1, command="exit 0"), self.part("x", 3, ("build",)),
+                 self.part("y", 4, ("build",)))
+        self.assertEqual(self.order(*parts), ["build", "long", "y", "x"])
+
+    def test_what_needs_a_failure_does_not_run(self):
+        found = self.run_all(self.part("build", 1, command="exit 3"), self.part("x", 9, ("build",)), self.part("y", 1), workers=2)
+        self.assertEqual({run.part.name: run.code for run in found}, {"build": 3, "y": 0})
+
+    def test_what_it_says_and_costs(self):
+        work = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"
+        run, = self.run_all(self.part("a/b", 1, command=f"echo out; echo err >&2; {work}"))
+        self.assertEqual(run.text, "out\nerr\n")
+        self.assertGreater(run.cpu, 0)
+        self.assertEqual(Path(self.folder, "a-b.log").read_text(encoding="utf-8"), "out\nerr\n")
+
+    def test_what_hangs_is_ended(self):
+        run, = self.run_all(self.part("a", 1, command="sleep 600", patience=0.2))
+        self.assertNotEqual(run.code, 0)
+        self.assertIn("it hangs", run.text)
+
+
+class ResultTests(unittest.TestCase):
+    SWIFT = ('✔ Test "one" passed after 0.1 seconds.\n➜ Test "two" skipped: "no root"\n➜ Test three() skipped.\n'
+             "{}Test run with 3 tests in 0 suites passed after 0.1 seconds.\n")
+    PYTHON = ("test_a (x.T.test_a) ... ok\ntest_b (x.T.test_b)\nWhat it is. ... skipped 'no disk'\n"
+              "test_c (x.T.test_c) ... printed\nskipped \"no 'net'\"\n\nRan 3 tests in 0.1s\n\n{}")
+
+    def setUp(self):
+        self.test = script("test")
+
+    def result(self, name: str, text: str, code: int = 0):
+        return self.test.Result(Run(Part(name, [], "", {}, 1, 1), code, text, 1, 1))
+
+    def test_swift(self):
+        found = self.result("BaseTests", self.SWIFT.format(""))
+        self.assertEqual((found.tests, found.failed, found.skips), (3, 0, ["no root", "no reason given"]))
+        self.assertEqual(self.result("BaseTests", self.SWIFT.format('✘ Test "x" failed after 1 seconds.\n'), 1).failed, 1)
+
+    def test_python(self):
+        found = self.result("x/test_y.py", self.PYTHON.format("OK (skipped=2)\n"))
+        self.assertEqual((found.tests, found.failed, found.skips), (3, 0, ["no disk", "no 'net'"]))
+        self.assertEqual(self.result("x/test_y.py", self.PYTHON.format("FAILED (failures=1, errors=1)\n"), 1).failed, 2)
+
+    def test_crashes_and_nothing_are_failures(self):
+        self.assertEqual(self.result("x/test_y.py", "Segmentation fault\n", -11).failed, 1)
+        self.assertEqual(self.result("x/test_y.py", "Ran 0 tests in 0.0s\n\nOK\n").failed, 1)
+        self.assertEqual(self.result("build", "", 1).failed, 1)
+        self.assertEqual(self.result("build", "").failed, 0)
+
+    def test_skips_in_ci(self):
+        skips = {"a": ["BEEKOND_GNSS_LOGS is not set", "gpsd is not installed", "gpsd is not installed"],
+                 "b": ["strace may not trace here: no"]}
+        with mock.patch.dict(os.environ, {"CI": ""}):
+            self.assertEqual(self.test.unexpected(skips), [])
+        with mock.patch.dict(os.environ, {"CI": "1"}):
+            refused, = self.test.unexpected(skips)
+        self.assertTrue(refused.endswith("a: gpsd is not installed"), refused)
+
+    def test_each_part_has_its_time(self):
+        for name, seconds in self.test.stored_seconds().items():
+            self.assertGreaterEqual(seconds, 0, name)
+
+
+class NightlyTests(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.nightly = script("nightly")
+        self.nightly.PAGE = os.path.join(folder.name, "nightly.md")
+        self.nightly.commit = lambda: "0123456789ab"
+
+    def test_a_row_stays_until_its_part_runs_again(self):
+        row = self.nightly.Row("0123456789ab", "2026-01-02", "3.0", "5.5", "passed", "")
+        old = self.nightly.Row("ba9876543210", "2026-01-01", "1.0", "1.0", "FAILED", "x: FAILED")
+        self.nightly.write_page({"swift": row, "fuzz": old})
+        self.assertEqual(self.nightly.read_rows(), {"swift": row, "fuzz": old})
+        with open(self.nightly.PAGE, encoding="utf-8") as file:
+            states = {line.split("|")[1].strip(): line.split("|")[2].strip() for line in file if line.startswith("| `")}
+        self.assertEqual(states.pop("`swift`"), "run")
+        self.assertEqual(set(states.values()), {"**not run**"})
+
+    def test_what_failed_is_one_line(self):
+        run = Run(Part("x", [], "", {}, 1, 1), 1, "one\nFAILED: a | b\nmake: nothing\n", 1, 1)
+        self.assertEqual(self.nightly.remark(run), "FAILED: a / b")
+
+
+if __name__ == "__main__":
+    unittest.main()

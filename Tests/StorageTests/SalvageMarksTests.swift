@@ -135,7 +135,7 @@ struct SalvageMarksTests {
         var cursor = Salvage.Cursor()
         do {
             var salvage = try Salvage(
-                path: workshop.directory.file("beekon.db"), deadline: .max, erasing: [])
+                path: workshop.directory.file("beekon.db"), progress: SalvageProgress(), erasing: [])
             while !cursor.isAtEnd {
                 let count = salvage.next(&cursor).count
                 #expect(count <= Salvage.step)

@@ -23,6 +23,8 @@ final class Supervisor {
     private var isReady = false
     private var memory = MemoryRelease()
     private var manager: ServiceManager
+    /// How far a salvage was when the main thread last looked, and when it had come further.
+    private var salvage: (pieces: Int, at: BootInstant?) = (0, nil)
 
     init(
         _ options: Daemon.Options, _ directory: StateDirectory, _ configurator: Configurator,
@@ -237,10 +239,14 @@ final class Supervisor {
         manager.feed(now: now, busy: busy(now))
     }
 
-    /// For how many seconds each thread has been at the same piece of work.
+    /// For how many seconds each thread has been at the same piece of work. While one salvages a damaged database, for which the
+    /// others wait, each piece of that is one.
     private func busy(_ now: BootInstant) -> [(name: String, seconds: Double)] {
-        [("reader", hub.board.readerWork.busyFor(now))]
-            + hub.uploaders.all.map { (UploaderThreads.name(of: $0.name), $0.work.busyFor(now)) }
+        if salvage.pieces != hub.store.salvage.pieces { salvage = (hub.store.salvage.pieces, now) }
+        let quiet = salvage.at.map { now.seconds(since: $0) } ?? .infinity
+        return ([("reader", hub.board.readerWork)]
+            + hub.uploaders.all.map { (UploaderThreads.name(of: $0.name), $0.work) })
+            .map { ($0, min($1.busyFor(now), quiet)) }
     }
 }
 

@@ -32,23 +32,21 @@ struct PageSurvey {
     /// The kind of each page that belongs to a tree, by its number; 0 for all others, also once a tree has taken it.
     private var kinds: [UInt8]
 
-    /// - Parameter isInTime: whether there is time to go on.
-    /// - Returns: nil when there is not.
-    init?(path: String, isInTime: () -> Bool) throws(SQLiteError) {
-        try self.init(try DamagedFile(database: path, usual: Int(Schema.pageSize)), isInTime: isInTime)
+    init(path: String, _ progress: SalvageProgress) throws(SQLiteError) {
+        try self.init(try DamagedFile(database: path, usual: Int(Schema.pageSize)), progress)
     }
 
-    private init?(_ file: DamagedFile, isInTime: () -> Bool) throws(SQLiteError) {
+    private init(_ file: DamagedFile, _ progress: SalvageProgress) throws(SQLiteError) {
         var version = file.header.map { Int64(DamagedFile.number($0, 60)) } ?? Schema.version
         if !(1...Schema.version).contains(version) { version = Schema.version }
         let shapes = try TableShape.all(version: version)
         var kinds = [UInt8](repeating: 0, count: file.pageCount + 1)
         for number in stride(from: 1, through: file.pageCount, by: 1) {
-            if number % Self.step == 0, !isInTime() { return nil }
+            if number % Self.step == 0 { progress.advance() }
             kinds[number] = file.treePage(number)?.kind.rawValue ?? 0
         }
         self.init(file, version, shapes, kinds)
-        guard findTrees(isInTime: isInTime) else { return nil }
+        findTrees(progress)
     }
 
     private init(_ file: DamagedFile, _ version: Int64, _ shapes: [TableShape], _ kinds: [UInt8]) {
@@ -59,7 +57,7 @@ struct PageSurvey {
         knowsTables = false
     }
 
-    /// Pages that are looked at between two looks at the time.
+    /// Pages that are one piece of the work.
     private static let step = 1000
     /// Places in a tree that are told apart.
     private static let gapLimit = 1000
@@ -68,7 +66,7 @@ struct PageSurvey {
     /// Tables and indexes that are read of it at most.
     private static let listLimit = 1000
 
-    private mutating func findTrees(isInTime: () -> Bool) -> Bool {
+    private mutating func findTrees(_ progress: SalvageProgress) {
         let others = kinds
         let list = take(root: 1, hasRowids: true, keyCount: 1)
         knowsTables = list.isWhole
@@ -94,8 +92,8 @@ struct PageSurvey {
         for shape in shapes where trees[shape.name] == nil && !knowsTables {
             trees[shape.name] = Tree(gaps: [Gap()])
         }
-        guard trees.values.contains(where: { !$0.isWhole }) else { return true }
-        return findLost(besides: file.freePages { others[$0] == 0 }, isInTime: isInTime)
+        guard trees.values.contains(where: { !$0.isWhole }) else { return }
+        findLost(besides: file.freePages { others[$0] == 0 }, progress)
     }
 
     private static func entry(_ values: [Value]) -> (isTable: Bool, name: String, root: Int)? {
@@ -143,10 +141,10 @@ struct PageSurvey {
     }
 
     /// Gives pages that belong to no tree to the tables that lack some.
-    private mutating func findLost(besides free: Set<Int>, isInTime: () -> Bool) -> Bool {
+    private mutating func findLost(besides free: Set<Int>, _ progress: SalvageProgress) {
         let lacking = shapes.filter { trees[$0.name]?.isWhole == false }
         for number in kinds.indices where kinds[number] != 0 && !free.contains(number) {
-            if number % Self.step == 0, !isInTime() { return false }
+            if number % Self.step == 0 { progress.advance() }
             guard let page = file.treePage(number), page.kind.hasRows else { continue }
             let rows = (0..<page.cellCount).compactMap { page.row($0, in: file) }
             for shape in lacking where shape.fits(all: rows) {
@@ -158,7 +156,6 @@ struct PageSurvey {
                 break
             }
         }
-        return true
     }
 
     // MARK: Rows

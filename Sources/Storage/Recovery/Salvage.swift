@@ -1,12 +1,12 @@
 internal import Base
-internal import Linux
 internal import SQLite
 internal import Tracking
 
 /// What is still readable in a database that was put aside, read piecewise: its size and contents are unknown.
 ///
 /// It is imported when the database is put aside, not by a command: a backend is waiting for the rows, and there is no
-/// operator on board to give commands. A limit of time keeps the start quick. Rows that had been uploaded already may come
+/// operator on board to give commands. All of it is, however long that takes: what comes back is up to the file alone, not to
+/// how fast the machine is. `SalvageProgress` says meanwhile that it goes on. Rows that had been uploaded already may come
 /// back with it; they carry the ids that the backend knows them by.
 struct Salvage: ~Copyable {
     struct Row {
@@ -32,9 +32,8 @@ struct Salvage: ~Copyable {
         var isAtEnd = false
     }
 
-    /// Seconds that reading and writing may take together.
-    static let patience = 10.0
-    /// Attempts: a file that crashes its reader must not keep the daemon from starting.
+    /// Attempts in which not a row came over: a file that crashes its reader must not keep the daemon from starting, and one
+    /// that is merely large must get to its end, though the power goes before it each time.
     static let attempts: Int64 = 3
     /// In the place of that number once all of it has been imported.
     static let complete: Int64 = 100
@@ -54,7 +53,7 @@ struct Salvage: ~Copyable {
     /// What SQLite cannot read to its end, if that is some of it.
     private let mended: MendedTables?
     private let survey: PageSurvey?
-    private let deadline: Int64
+    let progress: SalvageProgress
     /// Where locations are read from once SQLite cannot.
     private var pages: LocationPages?
     /// The members of frozen batches, and which of them have been read.
@@ -71,14 +70,12 @@ struct Salvage: ~Copyable {
     /// Every table was read to its end without an error or an unintelligible row: the file holds nothing more of use.
     var isComplete = true
 
-    /// - Parameters:
-    ///   - deadline: CLOCK_BOOTTIME in nanoseconds.
-    ///   - erasing: deletions that this process knows to be under way, which the file may not say.
-    init(path: String, deadline: Int64, erasing: [Deletion.Bounds]) throws(SQLiteError) {
+    /// - Parameter erasing: deletions that this process knows to be under way, which the file may not say.
+    init(path: String, progress: SalvageProgress, erasing: [Deletion.Bounds]) throws(SQLiteError) {
         let db = try Connection(path: path, access: .damaged)
         db.limit(values: Self.longestValue)
         let isReadable = (try? db.value("SELECT COUNT(*) FROM sqlite_schema")) != nil
-        let survey = try? PageSurvey(path: path) { Clock.boot() < deadline }
+        let survey = try? PageSurvey(path: path, progress)
         let mended = try survey.flatMap { (survey) throws(SQLiteError) in
             try MendedTables.make(survey, isReadable: isReadable, room: Self.roomForRows)
         }
@@ -89,20 +86,20 @@ struct Salvage: ~Copyable {
             : survey.flatMap { (survey) throws(SQLiteError) in
                 try LocationPages.make(survey)
             }
-        self.init(db, survey, mended, pages, deadline)
+        self.init(db, survey, mended, pages, progress)
         isComplete = survey != nil && mended == nil && isWhole
         readCounters(erasing)
     }
 
     private init(
         _ db: Connection, _ survey: PageSurvey?, _ mended: MendedTables?, _ pages: LocationPages?,
-        _ deadline: Int64
+        _ progress: SalvageProgress
     ) {
         self.db = db
         self.survey = survey
         self.mended = mended
         self.pages = pages
-        self.deadline = deadline
+        self.progress = progress
     }
 
     /// Where a table is read from.
@@ -205,17 +202,13 @@ struct Salvage: ~Copyable {
 
     /// The next locations, oldest first.
     mutating func next(_ cursor: inout Cursor) -> [Row] {
-        guard isInTime() else {
-            cursor.isAtEnd = true
-            return []
-        }
+        progress.advance()
         guard pages == nil else { return nextOfPages(&cursor) }
         var rows: [Row] = []
         do {
             try readPage(&cursor, into: &rows)
         } catch {
             isComplete = false
-            // Without time for a survey there is none to go on.
             if let survey { pages = (try? LocationPages.make(survey)) ?? nil }
             cursor.isAtEnd = pages == nil
         }
@@ -271,12 +264,6 @@ struct Salvage: ~Copyable {
         let isUploaded = row.integer(Schema.columnCount) != 0
         if !isUploaded { members.note(location) }
         return isErased(location.key) ? nil : Row(row: location, isUploaded: isUploaded)
-    }
-
-    mutating func isInTime() -> Bool {
-        if Clock.boot() < deadline { return true }
-        isComplete = false
-        return false
     }
 
     /// Dead letters, as pending rows, oldest first. There are only so many, and they are not in the order of time.

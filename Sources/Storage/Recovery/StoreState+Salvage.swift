@@ -1,4 +1,3 @@
-internal import Linux
 internal import SQLite
 
 /// What is done with a damaged database, once another stands in its place.
@@ -16,7 +15,7 @@ extension StoreState {
         var isComplete = false
         do {
             isComplete = try Self.importContents(
-                of: base, into: &writer, erasing: remembered.erasing, &salvaged)
+                of: base, into: &writer, erasing: remembered.erasing, progress, &salvaged)
         } catch {
             _ = failure(error, of: writer)
         }
@@ -33,12 +32,12 @@ extension StoreState {
 
     /// - Returns: whether it holds nothing more.
     private static func importContents(
-        of base: String, into writer: inout Writer, erasing: [Deletion.Bounds], _ salvaged: inout Int
+        of base: String, into writer: inout Writer, erasing: [Deletion.Bounds], _ progress: SalvageProgress,
+        _ salvaged: inout Int
     ) throws(SQLiteError) -> Bool {
         let file = base + Quarantine.unreadSuffix
-        let deadline = Clock.boot() + Int64(Salvage.patience * 1e9)
         guard !Quarantine.isOrphan(file),
-            var salvage = try? Salvage(path: file, deadline: deadline, erasing: erasing)
+            var salvage = try? Salvage(path: file, progress: progress, erasing: erasing)
         else {
             // A file that does not open may still be repairable.
             if !erasing.isEmpty { try writer.remember(erasing) }
@@ -46,7 +45,7 @@ extension StoreState {
         }
         let name = String(base.dropFirst(Quarantine.directory(of: base).count + 1))
         if let wasComplete = try writer.beginImport(salvage, name: name) { return wasComplete }
-        try writer.importRows(&salvage, done: &salvaged)
+        try writer.importRows(&salvage, name: name, done: &salvaged)
         try writer.endImport(name: name, isComplete: salvage.isComplete)
         return salvage.isComplete
     }

@@ -9,7 +9,7 @@ extension Writer {
     ///
     /// - Parameter name: of the file.
     /// - Returns: nil, or when it is not to be read any more, whether all of it has been imported: it was read to its end,
-    ///   or has been tried too often.
+    ///   or has been tried too often without a row of it coming over.
     mutating func beginImport(_ salvage: borrowing Salvage, name: String) throws(SQLiteError) -> Bool? {
         let attempt = Self.attempt(name)
         let attempts = try tables.counters.value(attempt)
@@ -45,6 +45,9 @@ extension Writer {
 
     static func attempt(_ name: String) -> String { "salvage of " + name }
 
+    /// The time of the last row that came over.
+    private static func reached(_ name: String) -> String { attempt(name) + " reached" }
+
     /// Records that the import is done, whatever becomes of the file's name: what the user or an acknowledgement has
     /// deleted since must not come back.
     func endImport(name: String, isComplete: Bool) throws(SQLiteError) {
@@ -57,8 +60,10 @@ extension Writer {
         try db.transaction { () throws(SQLiteError) in try tables.counters.set(deletions: erasing) }
     }
 
-    /// - Parameter done: how many rows have been, locations and events.
-    mutating func importRows(_ salvage: inout Salvage, done: inout Int) throws(SQLiteError) {
+    /// - Parameters:
+    ///   - name: of the file.
+    ///   - done: how many rows have been, locations and events.
+    mutating func importRows(_ salvage: inout Salvage, name: String, done: inout Int) throws(SQLiteError) {
         // No set may be forgotten before its rows are written; the salvage bounds them.
         ledger.extras.keepAll()
         var names = Names()
@@ -73,7 +78,8 @@ extension Writer {
             letters = letters.dropFirst(due.count)
             rows = Self.merge(rows, due)
             for start in stride(from: 0, to: rows.count, by: Salvage.step) {
-                try write(rows[start..<min(start + Salvage.step, rows.count)], &salvage, &names)
+                try write(rows[start..<min(start + Salvage.step, rows.count)], of: name, &salvage, &names)
+                salvage.progress.advance()
             }
             done += rows.count
             try checkpointIfDue()
@@ -107,7 +113,7 @@ extension Writer {
     }
 
     private mutating func write(
-        _ rows: ArraySlice<Salvage.Row>, _ salvage: inout Salvage, _ names: inout Names
+        _ rows: ArraySlice<Salvage.Row>, of name: String, _ salvage: inout Salvage, _ names: inout Names
     ) throws(SQLiteError) {
         var renamed: [Salvage.Row] = []
         var backlogs = ledger.backlogs
@@ -126,7 +132,12 @@ extension Writer {
         let firstSeq = renamed.first?.row.key.seq ?? ledger.locations.nextSeq
         try db.transaction { () throws(SQLiteError) in
             try tables.sessions.insert(salvaged: new, firstSeq: firstSeq)
-            try tables.locations.insert(salvaged: renamed)
+            let isNew = try tables.locations.insert(salvaged: renamed) > 0
+            // Attempts that came to nothing are counted anew from here; a place counts once, whatever becomes of its rows.
+            if isNew, let time = renamed.last?.row.key.ts, try tables.counters.value(Self.reached(name)) < time {
+                try tables.counters.set(Self.reached(name), to: time)
+                try tables.counters.set(Self.attempt(name), to: 1)
+            }
             try write(claims: backlogs)
         }
         for backlog in backlogs { ledger[backlog.name] = backlog }

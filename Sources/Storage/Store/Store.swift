@@ -30,6 +30,7 @@ package final class Store: Sendable {
     let path: String
     /// How long its commits have taken.
     package let commits = CommitTimes()
+    package let salvage = SalvageProgress()
     private let state: Mutex<StoreState>
     /// Outside the state, because readers must not wait for a write that the disk holds up.
     private let published = Mutex(StoreCounts())
@@ -53,7 +54,7 @@ package final class Store: Sendable {
         state = Mutex(
             StoreState(
                 directory: directory, options: options, checkpointPages: checkpointPages,
-                largeTable: largeTable, commits: commits))
+                largeTable: largeTable, commits: commits, progress: salvage))
         do throws(StorageError) {
             try perform("open") { (_: inout Writer) throws(SQLiteError) in }
         } catch {

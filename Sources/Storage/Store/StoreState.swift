@@ -43,6 +43,7 @@ struct StoreState: ~Copyable {
     private let checkpointPages: Int
     private let largeTable: Int
     private let commits: CommitTimes
+    let progress: SalvageProgress
     var writer: Writer?
     private(set) var options: StoreOptions
     var ballast: Ballast
@@ -51,13 +52,15 @@ struct StoreState: ~Copyable {
     var news = News()
 
     init(
-        directory: String, options: StoreOptions, checkpointPages: Int, largeTable: Int, commits: CommitTimes
+        directory: String, options: StoreOptions, checkpointPages: Int, largeTable: Int, commits: CommitTimes,
+        progress: SalvageProgress
     ) {
         path = directory + "/beekon.db"
         self.options = options
         self.checkpointPages = checkpointPages
         self.largeTable = largeTable
         self.commits = commits
+        self.progress = progress
         ballast = Ballast(directory: directory)
         doubts = Doubts(hasBeenLax: options.durability == .normal)
     }

@@ -74,14 +74,19 @@ extension Locations {
     }
 
     /// Those of another database that are not there yet.
-    func insert(salvaged rows: [Salvage.Row]) throws(SQLiteError) {
+    ///
+    /// - Returns: how many these are.
+    func insert(salvaged rows: [Salvage.Row]) throws(SQLiteError) -> Int {
+        var count = 0
         let mark = try db.prepare("UPDATE locations SET uploaded = 1 WHERE ts = ? AND seq = ?")
         for salvaged in rows
         where try !exists(ts: salvaged.row.key.ts, id: salvaged.row.location.id) {
             try insert(salvaged.row)
+            count += 1
             guard salvaged.isUploaded else { continue }
             try mark.run(.integer(salvaged.row.key.ts), .integer(salvaged.row.key.seq))
         }
+        return count
     }
 
     func remove(_ rows: [RetainedRow]) throws(SQLiteError) {

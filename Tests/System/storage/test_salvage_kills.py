@@ -23,8 +23,9 @@ from support.seeds import every
 EXERCISER = program("store-exerciser")
 # A run makes fewer calls of each kind.
 LIMIT = 1000
-# More than are imported in one transaction.
-ROWS = 2300
+# Imported in one transaction.
+PIECE = 1000
+ROWS = 2 * PIECE + 300
 PAGE = 1024
 
 
@@ -51,6 +52,7 @@ def said(done: subprocess.CompletedProcess, word: str) -> list:
 class SalvageKillTests(unittest.TestCase):
     # Pages of locations that are overwritten.
     damages = 0
+    rows = ROWS
 
     def setUp(self):
         base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -70,7 +72,7 @@ class SalvageKillTests(unittest.TestCase):
         db.execute("PRAGMA wal_autocheckpoint = 0")
         columns = [row[1] for row in db.execute("PRAGMA table_info(locations)")]
         rest = ", ".join(f'"{name}"' for name in columns if name not in ("ts", "seq", "id"))
-        for number in range(ROWS):
+        for number in range(self.rows):
             db.execute(f"""INSERT INTO locations (ts, seq, id, {rest}) SELECT ts + 100000 + {number}, seq + 1000 + {number},
                        randomblob(16), {rest} FROM locations WHERE seq = (SELECT MIN(seq) FROM locations)""")
         db.execute("CREATE TABLE alien (a)")
@@ -152,6 +154,23 @@ class SalvageKillTests(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout[-2000:])
         self.assertIn("integrity ok", done.stdout.splitlines())
         self.assertTrue([name for name in os.listdir(directory) if ".corrupt-" in name])
+
+
+@unittest.skipIf(missing(), missing())
+class LargeSalvageTests(SalvageKillTests):
+    """A file that is merely large comes over in the end, however often the power goes on the way."""
+
+    rows = 8 * PIECE
+    test_killed_at_every_call = test_killed_twice = test_what_kills_whoever_reads_it_is_left_alone_in_the_end = None
+
+    def test_each_life_ends_after_another_piece(self):
+        directory = self.fresh()
+        lives = []
+        while not lives or lives[-1].returncode and len(lives) < 20:
+            lives.append(check(directory, "fdatasync:6"))
+        print(f"a large file: {len(lives)} lives")
+        self.assertGreater(len(lives), 4, "no more attempts than a file has that kills its reader")
+        self.examine(directory, lives, os.listdir(directory), f"in {len(lives)} lives")
 
 
 class DamagedKillTests(SalvageKillTests):

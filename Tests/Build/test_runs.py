@@ -32,11 +32,11 @@ class PoolTests(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
 
-    def part(self, name: str, usual: float, needs: tuple = (), command: str = "true", patience: float = 60) -> Part:
-        return Part(name, ["sh", "-c", command], self.folder, dict(os.environ), patience, usual, needs=needs)
+    def part(self, name: str, usual: float, needs: tuple = (), command: str = "true", patience: float = 60, load: float = 1) -> Part:
+        return Part(name, ["sh", "-c", command], self.folder, dict(os.environ), patience, usual, load, needs=needs)
 
-    def run_all(self, *parts: Part, workers: int = 1) -> list:
-        pool = Pool([*parts], self.folder, workers)
+    def run_all(self, *parts: Part, cores: int = 1) -> list:
+        pool = Pool([*parts], self.folder, cores)
         self.assertTrue(pool.run(lambda run: None))
         return pool.runs
 
@@ -52,8 +52,22 @@ class PoolTests(unittest.TestCase):
         self.assertEqual(self.order(*parts), ["build", "long", "y", "x"])
 
     def test_what_needs_a_failure_does_not_run(self):
-        found = self.run_all(self.part("build", 1, command="exit 3"), self.part("x", 9, ("build",)), self.part("y", 1), workers=2)
+        found = self.run_all(self.part("build", 1, command="exit 3"), self.part("x", 9, ("build",)), self.part("y", 1), cores=2)
         self.assertEqual({run.part.name: run.code for run in found}, {"build": 3, "y": 0})
+
+    def test_what_waits_leaves_room(self):
+        os.mkfifo(os.path.join(self.folder, "meeting"))
+        found = self.run_all(self.part("a", 1, command="echo here > meeting", load=0.1),
+                             self.part("b", 1, command="read word < meeting", load=0.1))
+        self.assertEqual([run.code for run in found], [0, 0])
+
+    def test_what_works_does_not(self):
+        work = "mkdir alone && i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; rmdir alone"
+        found = self.run_all(*(self.part(name, 1, command="set -e; " + work) for name in "abc"), cores=1)
+        self.assertEqual([run.code for run in found], [0, 0, 0])
+
+    def test_what_wants_more_than_there_is_runs_alone(self):
+        self.assertEqual(len(self.order(self.part("a", 2, load=8), self.part("b", 1, load=0.1))), 2)
 
     def test_what_it_says_and_costs(self):
         work = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"
@@ -106,8 +120,8 @@ class ResultTests(unittest.TestCase):
         self.assertTrue(refused.endswith("a: gpsd is not installed"), refused)
 
     def test_each_part_has_its_time(self):
-        for name, seconds in self.test.stored_seconds().items():
-            self.assertGreaterEqual(seconds, 0, name)
+        for name, taken in self.test.stored_seconds().items():
+            self.assertGreaterEqual(min(taken), 0, name)
 
 
 class NightlyTests(unittest.TestCase):

@@ -1,4 +1,4 @@
-"""Runs parts of a run beside each other, as many as there are cores, and knows what each has cost."""
+"""Runs parts of a run beside each other, as many as keep the processors busy, and knows what each has cost."""
 from __future__ import annotations
 
 import contextlib
@@ -32,6 +32,8 @@ class Part:
     patience: float
     # What it takes as a rule, in seconds, from which the order follows.
     usual: float
+    # How many processors it keeps busy meanwhile: one that waits for real time leaves room for others.
+    load: float = 1.0
     # Whether its output is of interest while it runs.
     live: bool = False
     # Names of parts without whose success it cannot begin.
@@ -53,9 +55,12 @@ class Run:
 class Pool:
     """Runs the longest first, so that no long one is left alone at the end."""
 
-    def __init__(self, parts: list, logs: str, workers: int):
+    def __init__(self, parts: list, logs: str, cores: int):
         self._logs = logs
-        self._workers = workers
+        self._cores = cores
+        # However little they do: what memory bears.
+        self._workers = 3 * cores
+        self._running: list = []
         self._waiting = sorted(parts, key=lambda part: self._rank(part, parts), reverse=True)
         self._changed = threading.Condition()
         self._processes: set = set()
@@ -94,6 +99,7 @@ class Pool:
             with self._changed:
                 self.runs.append(run)
                 (self._failed if run.code else self._succeeded).add(part.name)
+                self._running.remove(part)
                 if not self._stopped:
                     done(run)
                 self._changed.notify_all()
@@ -102,14 +108,22 @@ class Pool:
         with self._changed:
             while not self._stopped:
                 self._waiting = [part for part in self._waiting if not self._failed & set(part.needs)]
-                ready = next((part for part in self._waiting if self._succeeded >= set(part.needs)), None)
+                ready = next((part for part in self._waiting if self._succeeded >= set(part.needs) and self._fits(part)), None)
                 if ready:
                     self._waiting.remove(ready)
+                    self._running.append(ready)
+                    # There may be room for another.
+                    self._changed.notify_all()
                     return ready
                 if not self._waiting:
                     return None
                 self._changed.wait()
             return None
+
+    def _fits(self, part: Part) -> bool:
+        # Loads are means: a little more than there are processors leaves none idle.
+        return not self._running or len(self._running) < self._workers and (
+            sum(one.load for one in self._running) + part.load <= self._cores + 0.25)
 
     def _execute(self, part: Part) -> Run:
         """Its output goes to a log, and if that is live to the screen as well."""

@@ -181,22 +181,28 @@ class NamedTests(StrayTest):
         return server, daemon
 
 
-class TokenTests(StrayTest):
-    def test_a_second_401_is_not_the_token_endpoint_s_answer(self):
-        """Tokens are exchanged over a connection of their own."""
-        for delay in (0.5, 2, 50):
+class TokenTest(StrayTest):
+    """Tokens are exchanged over a connection of their own."""
+
+    def with_tokens(self, server: StrayServer, **auth):
+        """A daemon with one row, which this server is to have."""
+        server.token = {"access_token": "a2", "refresh_token": "r2", "expires_in": 3600}
+        origin = server.url.removesuffix("/locations")
+        fake = self.fake()
+        daemon = self.daemon(fake.port, **{
+            "sync": {"url": server.url, "allow_insecure_http": True},
+            "sync.auth": {"access_token": "a1", "refresh_token": "r1", "refresh_url": origin + "/token", **auth},
+            "sync.auth.refresh_payload": {"refresh_token": "{refreshToken}"}}).start()
+        daemon.call("Start")
+        fake.settle()
+        daemon.wait_stored(1)
+        return daemon
+
+    def check_second_401(self, make, delays):
+        for delay in delays:
             with self.subTest(delay=delay):
-                server = self.server(delay, status=401)
-                server.token = {"access_token": "a2", "refresh_token": "r2", "expires_in": 3600}
-                origin = server.url.removesuffix("/locations")
-                fake = self.fake()
-                daemon = self.daemon(fake.port, **{
-                    "sync": {"url": server.url},
-                    "sync.auth": {"access_token": "a1", "refresh_token": "r1", "refresh_url": origin + "/token"},
-                    "sync.auth.refresh_payload": {"refresh_token": "{refreshToken}"}}).start()
-                daemon.call("Start")
-                fake.settle()
-                daemon.wait_stored(1)
+                server = make(delay, status=401)
+                daemon = self.with_tokens(server)
                 daemon.sync_until(lambda _, server=server: bool(server.exchanges), "an exchange")
                 self.assertEqual(daemon.status()["auth"]["state"], "valid")
                 server.honest = True
@@ -206,7 +212,23 @@ class TokenTests(StrayTest):
                 daemon.terminate()
 
 
-class FarTests(StrayTest):
+class TokenTests(TokenTest):
+    def test_a_second_401_is_not_the_token_endpoint_s_answer(self):
+        self.check_second_401(self.server, (0.5, 2, 50))
+
+    def test_an_exchange_costs_one_connection(self):
+        """A token that has expired is exchanged first; then one more connection has the rows."""
+        for auth, connections in (({}, 1), ({"expires_at": 1_000_000_000}, 2)):
+            with self.subTest(connections=connections):
+                server = self.server()
+                server.honest = True
+                daemon = self.with_tokens(server, **auth)
+                self.drain(daemon)
+                self.assertEqual((server.connections, len(server.exchanges)), (connections, connections - 1))
+                daemon.terminate()
+
+
+class FarTests(TokenTest):
     """Servers that name nothing, at the end of a path with a round trip of 80 ms."""
 
     real_time = True
@@ -249,6 +271,11 @@ class FarTests(StrayTest):
     def test_osmand(self):
         far_path(self, 80)
         self.check(rows=8, **FORMATS["osmand"])
+
+    @in_namespace
+    def test_tokens(self):
+        far_path(self, 80)
+        self.check_second_401(self.far_server, (0.5, 10, 79))
 
     def check_tls(self, most: ssl.TLSVersion):
         authority = Authority(self.folder())

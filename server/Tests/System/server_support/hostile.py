@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -180,3 +182,49 @@ def others(method: str, path: str, fields: dict) -> Iterator[Case]:
     yield Case(f"{path}: many fields", ("{" + ",".join(f'"f{number}":1' for number in range(600)) + "}").encode(), pointer="")
     yield Case(f"{path}: too long", b'{"x":"' + b"x" * 40_000 + b'"}')
     yield Case(f"{path}: bytes behind", body + b"x")
+
+
+def by_chance(chance: random.Random) -> Iterator[tuple[str, bytes, bool]]:
+    """What it is, its bytes, and whether they are packed. Every other of those that need not be is."""
+    for number, (kind, body, packed) in enumerate(_made(chance)):
+        if not packed and number % 2:
+            yield kind, zlib.compress(body, 1, wbits=31), True
+        else:
+            yield kind, body, packed
+
+
+def _made(chance: random.Random) -> Iterator[tuple[str, bytes, bool]]:
+    good = json.dumps(envelope(5, extras={"a": "b"})).encode()
+    packed = gzip.compress(good)
+    fields = ["schema_version", "batch_id", "session_id", "sent_at", "device", "extras", "locations", "geofence_events"]
+    # Not an empty array: an envelope may have those.
+    wrong: list = [None, True, -1, 1e308, "x", {}, [[]], "\u0000", 10 ** 400, "9" * 3000]
+    while True:
+        yield "gzip cut", packed[:chance.randrange(len(packed))], True
+        yield "bytes behind", packed + bytes(chance.randrange(1, 9)), True
+        damaged = bytearray(packed)
+        damaged[chance.randrange(10, len(packed))] ^= 1 << chance.randrange(8)
+        yield "gzip damaged", bytes(damaged), True
+        yield "bomb", gzip.compress(b" " * chance.randrange(5 << 20, 40 << 20), 1), True
+        yield "depth", b'{"x":' + b"[" * chance.randrange(20, 200_000), False
+        yield "depth of objects", b'{"x":' * chance.randrange(20, 100_000), False
+        yield "fields", b"{" + b",".join(b'"f%d":1' % n for n in range(chance.choice((1001, 100_000)))) + b"}", False
+        root = json.loads(good)
+        root[chance.choice([name for name in fields if name != "extras"])] = chance.choice(wrong[3:] + wrong[:2])
+        yield "type", json.dumps(root).encode(), False
+        root = json.loads(good)
+        name = chance.choice(["id", "timestamp", "trigger", "motion", "is_mock", "latitude", "longitude"])
+        root["locations"][chance.randrange(5)][name] = chance.choice([None, -1e9, "x", [], {}, 10 ** 400])
+        yield "type within a location", json.dumps(root).encode(), False
+        yield "field twice", good.replace(b'"latitude"', b'"latitude": 1, "latitude"', 1), False
+        yield "huge number", good.replace(b'"latitude": 48', b'"latitude": 1e' + b"9" * chance.randrange(3, 2000), 1), False
+        cut = chance.randrange(1, len(good) - 1)
+        yield "invalid UTF-8", good[:cut] + b"\xff" + good[cut:], False
+        yield "JSON cut", good[:cut], False
+        yield "noise", chance.randbytes(chance.randrange(1, 5000)), chance.random() < 0.5
+        yield "rows", json.dumps(envelope(1001)).encode(), False
+        yield "half a surrogate", good.replace(b'"b"', rb'"\ud800"'), False
+        status = chance.choice((b"5", b"[]", b'{"a":}', b'"' + b"x" * 20_000 + b'"'))
+        yield "status", good[:-1] + b',"status":' + status + b"}", False
+        results = chance.choice((b"{}", b"[1]", b'[{"id":5,"ok":true}]'))
+        yield "results", good[:-1] + b',"command_results":' + results + b"}", False

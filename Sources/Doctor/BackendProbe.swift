@@ -158,7 +158,7 @@ enum BackendProbe {
     static func harmless(
         _ sync: Settings.Sync, installID: String?, newest: Location?
     ) -> (id: UUIDv7, request: Request)? {
-        var random = SystemRandomNumberGenerator()
+        var random = RandomSource()
         var ids = UUIDv7Generator(using: &random)
         let id = ids.next(at: now())
         switch sync.format {
@@ -186,7 +186,7 @@ enum BackendProbe {
     private static func emptyBatch(
         _ sync: Settings.Sync, installID: String?
     ) -> (id: UUIDv7, request: Request)? {
-        var random = SystemRandomNumberGenerator()
+        var random = RandomSource()
         var ids = UUIDv7Generator(using: &random)
         let now = now()
         let device = Device(
@@ -201,7 +201,7 @@ enum BackendProbe {
 
     /// For a broker, which needs a name for the connection; nothing is published under it.
     private static func newID() -> String {
-        var random = SystemRandomNumberGenerator()
+        var random = RandomSource()
         var ids = UUIDv7Generator(using: &random)
         return ids.next(at: now()).description
     }

@@ -80,7 +80,7 @@ package struct Source: ~Copyable {
     var parser: ReportParser
     var epochs = Epochs()
     var backOff = BackOff(first: 1, ceiling: 30)
-    var random: SystemRandomNumberGenerator
+    var random: RandomSource
     var addressIndex = 0
     /// Paths of the receivers that gpsd has; nil until it has listed them.
     var devices: [String]?
@@ -92,17 +92,19 @@ package struct Source: ~Copyable {
     ///   - host: a name or an address.
     ///   - device: gpsd's path of the only receiver to use; empty for whichever has a fix.
     /// - Returns: nil when memory for libgps is exhausted.
-    package init?(host: String, port: UInt16, device: String) {
+    package init?(host: String, port: UInt16, device: String, random: RandomSource = RandomSource()) {
         guard let parser = ReportParser() else { return nil }
-        self.init(parser, host: host, port: port, device: device)
+        self.init(parser, host: host, port: port, device: device, random)
     }
 
-    private init(_ parser: consuming ReportParser, host: String, port: UInt16, device: String) {
+    private init(
+        _ parser: consuming ReportParser, host: String, port: UInt16, device: String, _ random: RandomSource
+    ) {
         self.parser = parser
         self.host = host
         self.port = port
         pinned = device
-        random = SystemRandomNumberGenerator()
+        self.random = random
     }
 
     /// −1 while there is no socket.

@@ -48,7 +48,7 @@ struct FenceKeeperTests {
     }
 
     private func flush(_ second: Double) {
-        if recorder.flush(now: instant(second), clock: { instant(second) }).hasStates {
+        if recorder.flush(now: instant(second), Stopwatch()).hasStates {
             keeper.noteStoredStates()
         }
         keeper.keepChangedStates(now: instant(second))

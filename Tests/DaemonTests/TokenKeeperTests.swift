@@ -50,7 +50,7 @@ struct TokenKeeperTests {
         #expect(keeper.authorise() == nil)
         #expect(!keeper.isActive)
         #expect(keeper.checkRefused(isForced: false, now: now) != .usable)
-        guard case .failure = keeper.seed(Tokens(access: "a9")) else {
+        guard case .failure = keeper.seed(Tokens(access: "a9"), now: instant(0)) else {
             Issue.record("tokens have been seeded without a configuration to use them by")
             return
         }
@@ -62,7 +62,7 @@ struct TokenKeeperTests {
         #expect(keeper.check(isForced: false, now: now) == .usable)
         #expect(keeper.authorise() == "Bearer a0")
         #expect(keeper.isActive)
-        guard case .success = keeper.seed(Tokens(access: "a1")) else {
+        guard case .success = keeper.seed(Tokens(access: "a1"), now: instant(0)) else {
             Issue.record("no seed")
             return
         }
@@ -80,7 +80,7 @@ struct TokenKeeperTests {
         #expect(keeper.advice?.contains("beekonctl auth seed") == true)
         #expect(rig.report.snapshot.lastError?.contains("refuses the token") == true)
         #expect(keeper.state(now: now).word == .dead)
-        _ = keeper.seed(Tokens(access: "a1"))
+        _ = keeper.seed(Tokens(access: "a1"), now: instant(0))
         #expect(keeper.checkRefused(isForced: false, now: now) == .usable)
         #expect(keeper.advice == nil)
     }
@@ -92,7 +92,7 @@ struct TokenKeeperTests {
         #expect(keeper.check(isForced: false, now: now) == .due(hasToken: false))
         let factory = RequestFactory(sync, version: "1")
         guard
-            case .resting(_, isNetwork: true) = keeper.exchange(with: factory, isIdle: isIdle)
+            case .resting(_, isNetwork: true) = keeper.exchange(with: factory, isIdle: isIdle, now: instant(0))
         else {
             Issue.record("the exchange has not failed for the network")
             return
@@ -117,7 +117,7 @@ struct TokenKeeperTests {
         next.configure(sync(access: "a5"), now: now)
         #expect(next.authorise() == "Bearer a5")
         #expect(rig.board.damagedFiles == ["tokens"])
-        _ = next.seed(Tokens(access: "a6"))
+        _ = next.seed(Tokens(access: "a6"), now: instant(0))
         #expect(rig.board.damagedFiles.isEmpty)
     }
 }

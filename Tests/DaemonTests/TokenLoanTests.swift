@@ -59,7 +59,7 @@ struct TokenLoanTests {
         #expect(home.authorise() == "Bearer a0")
         #expect(home.state(now: now).word == .valid)
         #expect(home.idleDue(now: now) == nil)
-        guard case .success = main.seed(Tokens(access: "a1", refresh: "r1")) else {
+        guard case .success = main.seed(Tokens(access: "a1", refresh: "r1"), now: instant(0)) else {
             Issue.record("no seed")
             return
         }

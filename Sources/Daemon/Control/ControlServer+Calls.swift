@@ -7,11 +7,11 @@ internal import Tracking
 extension ControlServer {
     /// Handles calls and sends answers until the client must send or read, or has had its share of the turn.
     func proceed(_ connection: ClientConnection, now: BootInstant) throws {
-        let began = BootInstant.current()
+        let stopwatch = Stopwatch()
         var bytes = 0
         func isEnough() -> Bool {
             bytes + connection.outputBytes >= Self.outputLimit
-                || BootInstant.current().seconds(since: began) >= Self.share
+                || stopwatch.elapsed >= Self.share
         }
         try connection.flush(now: now)
         connection.hasMoreCalls = connection.hasOutput && connection.hasMoreCalls
@@ -107,12 +107,12 @@ extension ControlServer {
 
     /// Encodes pages of geofences for a share of the turn, and of those that take longer, one.
     func encodePages(now: BootInstant) {
-        let began = BootInstant.current()
+        let stopwatch = Stopwatch()
         while !pages.isEmpty {
             let (connection, result) = pages.removeFirst()
             let isWanted = isOpen(connection) && !connection.isAwaitingSilently
             answer(connection, result, now: now)
-            if isWanted, BootInstant.current().seconds(since: began) >= Self.share { return }
+            if isWanted, stopwatch.elapsed >= Self.share { return }
         }
     }
 

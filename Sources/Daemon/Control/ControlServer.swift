@@ -88,9 +88,9 @@ final class ControlServer {
                 modest.append((connection, isReadable))
             }
         }
-        let began = BootInstant.current()
+        let stopwatch = Stopwatch()
         for (connection, isReadable) in modest.sorted(by: { $0.0.lastTurn < $1.0.lastTurn }) {
-            guard BootInstant.current().seconds(since: began) < Self.turnLimit else { break }
+            guard stopwatch.elapsed < Self.turnLimit else { break }
             serve(connection, isReadable: isReadable, now: now)
         }
         if let (connection, isReadable) = greedy.min(by: { $0.0.lastTurn < $1.0.lastTurn }) {

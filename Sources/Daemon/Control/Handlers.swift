@@ -51,8 +51,8 @@ final class Handlers {
         return switch call.method {
         case Wire.GetInfo.name: try info(call)
         case Wire.GetInterfaceDescription.name: try interfaceDescription(call)
-        case Wire.GetStatus.name: try status(call)
-        case Wire.GetMetrics.name: try metrics(call)
+        case Wire.GetStatus.name: try status(request)
+        case Wire.GetMetrics.name: try metrics(request)
         case Wire.Start.name: try start(request)
         case Wire.Stop.name: try stop(request)
         case Wire.Sync.name: try sync(request)
@@ -124,18 +124,18 @@ final class Handlers {
 
     // MARK: How things stand
 
-    private func status(_ call: Call) throws -> Answer {
-        _ = try call.parameters(of: Wire.GetStatus.self)
+    private func status(_ request: Request) throws -> Answer {
+        _ = try request.call.parameters(of: Wire.GetStatus.self)
         return .reply(
-            try Reply.encode(Wire.GetStatus.self, .init(status: status.status(now: .current()))))
+            try Reply.encode(Wire.GetStatus.self, .init(status: status.status(now: request.now))))
     }
 
-    private func metrics(_ call: Call) throws -> Answer {
-        _ = try call.parameters(of: Wire.GetMetrics.self)
+    private func metrics(_ request: Request) throws -> Answer {
+        _ = try request.call.parameters(of: Wire.GetMetrics.self)
         return .reply(
             try Reply.encode(
                 Wire.GetMetrics.self,
-                .init(status: status.status(now: .current()), counters: status.counters())))
+                .init(status: status.status(now: request.now), counters: status.counters())))
     }
 
     private func pendingCount(_ call: Call) throws -> Answer {
@@ -169,7 +169,7 @@ final class Handlers {
             kinds?.contains("http") == true
             && Authority.decideSeeingRequests(for: request.caller.origin) == .granted
         // The present first, so that no change falls between a question and the subscription.
-        for event in status.present(now: .current()) { subscription.add(event) }
+        for event in status.present(now: request.now) { subscription.add(event) }
         return .subscription(subscription)
     }
 }

@@ -18,15 +18,19 @@ struct Identification {
     let files: SmallFiles
     let found: Installation.Signs
     let time: Timestamp
+    private let random: RandomSource
 
     /// - Parameters:
     ///   - root: the directory used as / when identifying the machine.
     ///   - time: the current time by the best clock known.
-    init(_ directory: StateDirectory, root: String, at time: Timestamp) {
+    init(
+        _ directory: StateDirectory, root: String, at time: Timestamp, random: RandomSource = RandomSource()
+    ) {
         self.directory = directory
         files = SmallFiles(directory)
         found = Machine.signs(root: root)
         self.time = time
+        self.random = random
     }
 
     /// The id of this installation: created once, and again when the machine is another one.
@@ -86,7 +90,7 @@ struct Identification {
     }
 
     func mint() -> UUIDv7 {
-        var random = SystemRandomNumberGenerator()
+        var random = random
         var generator = UUIDv7Generator(using: &random)
         return generator.next(at: time)
     }

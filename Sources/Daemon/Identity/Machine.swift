@@ -1,3 +1,4 @@
+internal import Base
 internal import Glibc
 internal import Linux
 internal import Tracking
@@ -21,11 +22,10 @@ enum Machine {
 
     /// The present boot. The service sees nothing of /proc but processes, so its unit says it; where nobody does, each run
     /// of the daemon is taken for one.
-    static func bootID() -> BootID {
+    static func bootID(_ random: RandomSource) -> BootID {
         let unit = getenv("BEEKOND_BOOT_ID").map { String(cString: $0) }
         if let id = unit.flatMap({ BootID($0) }) { return id }
         if let id = text("/proc/sys/kernel/random/boot_id").flatMap({ BootID($0) }) { return id }
-        var random = SystemRandomNumberGenerator()
         return BootID(high: random.next(), low: random.next())
     }
 

@@ -211,7 +211,8 @@ final class Board: Sendable {
 final class Work: Sendable {
     private let busySince = Atomic<Int64>(0)
 
-    func begin(_ now: BootInstant) {
+    /// Measured, not of the turn: a turn may have several pieces.
+    func begin(_ now: BootInstant = .current()) {
         busySince.store(max(now.nanoseconds, 1), ordering: .relaxed)
     }
 

@@ -79,7 +79,8 @@ final class Supervisor {
             metered.add(to: &poll)
             let serves = isReady
             if serves { server.addTo(&poll, at: 4) }
-            poll.wait(seconds: nextDeadline.map { max($0.seconds(since: .current()), 0) })
+            let rest = BootInstant.current()
+            poll.wait(seconds: deadline(now: rest).map { max($0.seconds(since: rest), 0) })
             let now = BootInstant.current()
             if poll.isReadable(0) { for signal in signals.receive() { handle(signal, now: now) } }
             server.miss(hub.takeUnheard())
@@ -128,9 +129,9 @@ final class Supervisor {
         }
     }
 
-    private var nextDeadline: BootInstant? {
+    private func deadline(now: BootInstant) -> BootInstant? {
         [
-            server.deadline, lifecycle.stopBy, manager.due, memory.dueAt, metered.deadline(now: .current()),
+            server.deadline, lifecycle.stopBy, manager.due, memory.dueAt, metered.deadline(now: now),
             configurator.deadline,
         ].compactMap(\.self).min()
     }

@@ -20,10 +20,10 @@ final class EventKeeper {
     private var mayWait = true
     private var next: BootInstant?
 
-    init(hub: Hub, recorder: Recorder) {
+    init(hub: Hub, recorder: Recorder, random: RandomSource) {
         self.hub = hub
         self.recorder = recorder
-        boot = Machine.bootID()
+        boot = Machine.bootID(random)
     }
 
     /// The present by both clocks; nil while no time can be trusted.

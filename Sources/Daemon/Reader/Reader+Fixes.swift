@@ -114,14 +114,13 @@ extension Reader {
     func flush(now: BootInstant, yields: Bool = false) {
         recall(now: now)
         let hadFailed = recorder.error != nil
-        let result = recorder.flush(now: now, clock: BootInstant.current) { [hub] in
+        let result = recorder.flush(now: now, stopwatch) { [hub] in
             yields && hub.hasWorkForReader
         }
         if hadFailed, recorder.error == nil { outbox.deliver(toUploaders: .storageRecovered) }
         // However long the disk took, it has answered: this thread makes progress.
-        let written = BootInstant.current()
-        hub.board.readerWork.begin(written)
-        flushedAt = written
+        hub.board.readerWork.begin()
+        hasFlushed = true
         odometer.note(result.stored, in: pipeline.driving)
         tell(result)
         reportStoreEvents()

@@ -35,8 +35,10 @@ final class Reader {
     var backlog: SourceBacklog
     /// Locations are only decided, and written later.
     var holdsWrites = false
-    /// When this turn has last written what was waiting; nil: it has not.
-    var flushedAt: BootInstant?
+    /// This turn has written what was waiting.
+    var hasFlushed = false
+    /// Of the turn.
+    var stopwatch = Stopwatch()
     /// Taken from the mailbox, and not carried out yet.
     private var commands: ArraySlice<ReaderCommand> = []
 
@@ -44,8 +46,8 @@ final class Reader {
     private static let turnLimit = 0.5
 
     /// - Returns: nil when there is no memory for libgps.
-    init?(hub: Hub, settings: Settings) {
-        guard let link = GPSDLink(settings.gpsd) else { return nil }
+    init?(hub: Hub, settings: Settings, random: RandomSource = RandomSource()) {
+        guard let link = GPSDLink(settings.gpsd, random) else { return nil }
         self.hub = hub
         self.settings = settings
         battery = BatteryKeeper(hub.battery, settings)
@@ -55,12 +57,12 @@ final class Reader {
         recorder = Recorder(store: hub.store)
         sessions = SessionKeeper(hub: hub, recorder: recorder)
         fences = FenceKeeper(hub: hub, recorder: recorder)
-        events = EventKeeper(hub: hub, recorder: recorder)
-        work = StepwiseWork(hub: hub, recorder: recorder, outbox: outbox)
+        events = EventKeeper(hub: hub, recorder: recorder, random: random)
+        work = StepwiseWork(hub: hub, recorder: recorder, outbox: outbox, random: random)
         extras = ExtrasKeeper(hub: hub)
         times = TimeKeeper(hub: hub, outbox: outbox)
         odometer = OdometerKeeper(hub: hub)
-        var random = SystemRandomNumberGenerator()
+        var random = random
         pipeline = FixPipeline(
             thresholds: Admission.Thresholds(settings), trips: Trips.Thresholds(settings),
             isReplay: settings.gpsd.replay, boot: events.boot,
@@ -77,10 +79,12 @@ final class Reader {
         while !hub.board.isStopping.load(ordering: .relaxed) {
             let now = BootInstant.current()
             hub.board.readerWork.begin(now)
+            stopwatch = Stopwatch()
             turn(now: now)
             endTurn()
-            waitForWork(since: now)
+            waitForWork(since: now, now: .current())
         }
+        stopwatch = Stopwatch()
         finish(now: .current())
     }
 
@@ -114,7 +118,7 @@ final class Reader {
         if commands.isEmpty { commands = hub.reader.takeAll()[...] }
         while let command = commands.popFirst() {
             perform(command, now: now)
-            if !commands.isEmpty, isOver(since: now, .current()) { return }
+            if !commands.isEmpty, isOver { return }
         }
         // What was asked for, whole fleets' fences perhaps, stays no longer in memory.
         commands = []
@@ -124,24 +128,20 @@ final class Reader {
     /// What gpsd says, until the turn has had its time, or a fix has been written and a client waits.
     func followSource(now: BootInstant) {
         if backlog.isEmpty { backlog = SourceBacklog(link.run(now: now), readAt: now) }
-        flushedAt = nil
+        hasFlushed = false
         while let event = backlog.next() {
             follow(event, readAt: backlog.readAt, now: now)
             // Where nothing is written, no time is lost.
-            if let flushedAt, hub.hasWorkForReader || !commands.isEmpty || isOver(since: now, flushedAt) {
-                return
-            }
+            if hasFlushed, hub.hasWorkForReader || !commands.isEmpty || isOver { return }
         }
         backlog = SourceBacklog(readAt: now)
     }
 
-    private func isOver(since began: BootInstant, _ present: BootInstant) -> Bool {
-        present.seconds(since: began) >= Self.turnLimit
-    }
+    /// The turn has had its time.
+    private var isOver: Bool { stopwatch.elapsed >= Self.turnLimit }
 
-    /// - Parameter started: when this round began.
-    private func waitForWork(since started: BootInstant) {
-        let now = BootInstant.current()
+    /// - Parameter started: when the turn began that has ended now.
+    private func waitForWork(since started: BootInstant, now: BootInstant) {
         link.discountPause(seconds: now.seconds(since: started))
         if !backlog.isEmpty || !commands.isEmpty { return }
         if work.hasSteps || work.mustShrink(to: settings.store.maxRows) { return }
@@ -170,7 +170,7 @@ final class Reader {
         storeTrip(now: now)
         flush(now: now)
         keepOdometer(now: now)
-        while recorder.error == nil, recorder.waiting > 0 { flush(now: .current()) }
+        while recorder.error == nil, recorder.waiting > 0 { flush(now: now) }
         reportLosses(now: now)
         losses.reportRest(limits: settings.store, uploads: settings.uploads)
         recorder.reportLoss()

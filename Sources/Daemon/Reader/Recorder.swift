@@ -153,16 +153,16 @@ final class Recorder {
     /// slow: the rest is then due at once.
     ///
     /// - Parameters:
-    ///   - clock: asked after each write, which may have taken minutes.
+    ///   - stopwatch: of the turn; read after each write, which may have taken minutes.
     ///   - mustYield: asked then, too: the rest is to wait.
     func flush(
-        now: BootInstant, clock: () -> BootInstant, mustYield: () -> Bool = { false }
+        now: BootInstant, _ stopwatch: Stopwatch, mustYield: () -> Bool = { false }
     ) -> Result {
         var result = Result()
         var written = 0
         defer { queue.removeFirst(written) }
         for entry in queue {
-            if written > 0, clock().seconds(since: now) > Self.patience || mustYield() {
+            if written > 0, stopwatch.elapsed > Self.patience || mustYield() {
                 retryAt = now
                 return result
             }

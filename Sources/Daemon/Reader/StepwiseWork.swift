@@ -40,9 +40,10 @@ final class StepwiseWork {
     private var rejected: (work: RejectedWork, act: RejectedWork.Act, token: Token)?
     /// There may be more rows outside of batches than the cap allows.
     private var mayShrink = true
-    private var random = SystemRandomNumberGenerator()
+    private var random: RandomSource
 
-    init(hub: Hub, recorder: Recorder, outbox: Outbox) {
+    init(hub: Hub, recorder: Recorder, outbox: Outbox, random: RandomSource = RandomSource()) {
+        self.random = random
         self.hub = hub
         self.recorder = recorder
         self.outbox = outbox

@@ -9,13 +9,14 @@ struct Attempts {
     /// A person asked for the one that is due.
     private(set) var isAskedFor = false
     private var occasions: Occasions
-    private var random = SystemRandomNumberGenerator()
+    private var random: RandomSource
     /// Clients that asked for an attempt.
     private var askers: [Token] = []
 
-    init(_ rules: DrainRules, board: Board, now: BootInstant) {
+    init(_ rules: DrainRules, board: Board, random: RandomSource, now: BootInstant) {
+        self.random = random
         metered = MeteredGate(board: board)
-        occasions = Occasions(rules, now: now, using: &random)
+        occasions = Occasions(rules, now: now, using: &self.random)
     }
 
     /// When the next one is due; nil: not before somebody asks.

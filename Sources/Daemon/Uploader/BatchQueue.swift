@@ -18,7 +18,6 @@ final class BatchQueue {
     private var maker: RequestMaker
     private var tellsOdometer: Bool
     private var ids: UUIDv7Generator
-    private var random = SystemRandomNumberGenerator()
     /// The store knows where batches go now.
     private var isEndpointRegistered = false
     /// The batch under way, frozen.
@@ -41,7 +40,8 @@ final class BatchQueue {
     }
 
     init(
-        port: UploaderPort, hub: Hub, installID: String, _ sync: Settings.Sync?, tellsOdometer: Bool
+        port: UploaderPort, hub: Hub, installID: String, _ sync: Settings.Sync?, tellsOdometer: Bool,
+        random: RandomSource
     ) {
         self.port = port
         self.hub = hub
@@ -49,6 +49,7 @@ final class BatchQueue {
         maker = RequestMaker(installID: installID, sync)
         self.tellsOdometer = tellsOdometer
         record = RefusalRecord(store: hub.store, of: port.name)
+        var random = random
         ids = UUIDv7Generator(using: &random)
     }
 
@@ -81,7 +82,7 @@ final class BatchQueue {
     /// The frozen batch, or the next rows, frozen: committed with id and bytes before the first byte is sent.
     ///
     /// - Returns: nil when nothing is pending.
-    func freezeNext(_ sync: Settings.Sync) throws(StorageError) -> FrozenBatch? {
+    func freezeNext(_ sync: Settings.Sync, now: BootInstant) throws(StorageError) -> FrozenBatch? {
         while true {
             reportProgress()
             if let frozen = try hub.store.nextFrozen(for: port.name) {
@@ -100,7 +101,7 @@ final class BatchQueue {
                     because: "an earlier version stored them without a position, and their fence is gone")
                 continue
             }
-            let (id, request) = try encode(draft)
+            let (id, request) = try encode(draft, now: now)
             reportProgress()
             // nil: the user deleted some of these rows meanwhile.
             if let frozen = try hub.store.freeze(draft, id: id, request), begin(frozen) { return frozen }
@@ -168,12 +169,13 @@ final class BatchQueue {
 
     /// Every operation of the store may have to wait for a slow disk twice: for the reader's write and for its own.
     private func reportProgress() {
-        port.work.begin(.current())
+        port.work.begin()
     }
 
     /// A request with an id of its own, as it is kept.
-    func encode(_ draft: BatchDraft) throws(StorageError) -> (id: UUIDv7, request: StoredRequest) {
-        let now = BootInstant.current()
+    func encode(_ draft: BatchDraft, now: BootInstant) throws(StorageError) -> (
+        id: UUIDv7, request: StoredRequest
+    ) {
         let sentAt = hub.clock.time(now: now)
         // Servers keep ids by their time: one of a clock that nobody believes would be kept for years, or forgotten at once.
         let id = ids.next(at: hub.clock.trusted(now: now) ?? draft.newestTime ?? sentAt)
@@ -185,21 +187,25 @@ final class BatchQueue {
     }
 
     /// A request without rows, with an id of its own. It is kept nowhere.
-    func encode(_ sign: RequestMaker.Sign) throws(StorageError) -> (id: UUIDv7, request: Request) {
-        let sentAt = hub.clock.time(now: .current())
+    func encode(_ sign: RequestMaker.Sign, now: BootInstant) throws(StorageError) -> (
+        id: UUIDv7, request: Request
+    ) {
+        let sentAt = hub.clock.time(now: now)
         let id = ids.next(at: sentAt)
         guard let request = maker.request(for: sign, id: id, sentAt: sentAt) else { throw Self.unmade }
         return (id, request)
     }
 
     /// The same with lines of the log.
-    func encode(log lines: [UInt8], at path: String) throws(StorageError) -> (id: UUIDv7, request: Request) {
+    func encode(log lines: [UInt8], at path: String, now: BootInstant) throws(StorageError) -> (
+        id: UUIDv7, request: Request
+    ) {
         guard let request = LogRequest.request(lines, at: path) else { throw Self.unmade }
-        return (mint(), request)
+        return (mint(now: now), request)
     }
 
     /// An id of its own.
-    func mint() -> UUIDv7 { ids.next(at: hub.clock.time(now: .current())) }
+    func mint(now: BootInstant) -> UUIDv7 { ids.next(at: hub.clock.time(now: now)) }
 
     private static let unmade = StorageError(operation: "compress", kind: .other, message: "zlib failed")
 
@@ -219,12 +225,13 @@ final class BatchQueue {
     ///   - commands: what the server has asked for, written down in it; nil for nothing.
     /// - Returns: what has become of those.
     func acknowledge(
-        _ batch: FrozenBatch, freezingNextFor sync: Settings.Sync?, journaling commands: CommandList?
+        _ batch: FrozenBatch, freezingNextFor sync: Settings.Sync?, journaling commands: CommandList?,
+        now: BootInstant
     ) throws(StorageError) -> Journaling {
         // Fewer rows leave when an attempt that was reported as failed had reached the disk after all.
         var next: (draft: BatchDraft, id: UUIDv7, request: StoredRequest)?
         if let sync, let draft = try draft(behind: batch, sync) {
-            let (id, request) = try encode(draft)
+            let (id, request) = try encode(draft, now: now)
             reportProgress()
             next = (draft, id, request)
         }
@@ -254,11 +261,11 @@ final class BatchQueue {
     /// The batch behind the one under way, frozen, takes its place.
     ///
     /// - Returns: nil when there is none.
-    func freezeProbe(_ sync: Settings.Sync) throws(StorageError) -> FrozenBatch? {
+    func freezeProbe(_ sync: Settings.Sync, now: BootInstant) throws(StorageError) -> FrozenBatch? {
         guard let batch = current else { return nil }
         var probe = try hub.store.frozenBehind(batch)
         if probe == nil, let draft = try draft(behind: batch, sync) {
-            let (id, request) = try encode(draft)
+            let (id, request) = try encode(draft, now: now)
             reportProgress()
             probe = try hub.store.freeze(draft, id: id, request)
         }
@@ -270,12 +277,14 @@ final class BatchQueue {
     /// The probe was accepted: the row of the batch before it becomes a dead letter.
     ///
     /// - Returns: nil when that has been sent, deleted or dissolved meanwhile.
-    func condemn() throws(StorageError) -> (batch: FrozenBatch, fate: Fate, expired: Int)? {
+    func condemn(now: BootInstant) throws(StorageError) -> (
+        batch: FrozenBatch, fate: Fate, expired: Int
+    )? {
         guard let batch = blamed else { return nil }
         blamed = nil
         guard try record.condemn(batch) else { return nil }
         let (fate, expired) = try reject(
-            batch, status: record.status, reason: record.reason, isBlamed: true)
+            batch, status: record.status, reason: record.reason, isBlamed: true, now: now)
         return (batch, fate, expired)
     }
 
@@ -299,7 +308,9 @@ final class BatchQueue {
 
     /// The backend has rejected the batch: puts its halves in its place; or, where requests hold one row by now, its rows
     /// back into the queue, so that each is judged by itself.
-    func isolate(_ batch: FrozenBatch, for sync: Settings.Sync?) throws(StorageError) -> Fate {
+    func isolate(_ batch: FrozenBatch, for sync: Settings.Sync?, now: BootInstant)
+        throws(StorageError) -> Fate
+    {
         let before = hub.store.counts()
         guard try !hub.store.countRejection(of: batch) else { return suspected(since: before) }
         guard sync?.sendsOneRow != true else {
@@ -308,7 +319,7 @@ final class BatchQueue {
         }
         var pieces: [(draft: BatchDraft, id: UUIDv7, request: StoredRequest)] = []
         for half in try hub.store.halves(of: batch) {
-            let (id, request) = try encode(half)
+            let (id, request) = try encode(half, now: now)
             pieces.append((half, id, request))
         }
         try hub.store.split(batch, into: pieces)
@@ -320,10 +331,9 @@ final class BatchQueue {
     /// - Parameter reason: what it said.
     /// - Returns: besides its fate, how many older dead letters have expired.
     func reject(
-        _ batch: FrozenBatch, status: Int, reason: String?, isBlamed: Bool = false
+        _ batch: FrozenBatch, status: Int, reason: String?, isBlamed: Bool = false, now: BootInstant
     ) throws(StorageError) -> (fate: Fate, expired: Int) {
         let before = hub.store.counts()
-        let now = BootInstant.current()
         let time = hub.clock.time(now: now)
         let trusted =
             hub.clock.system(now: now).isKnownGood ? hub.ages.withLock { $0?.proved(time, now: now) } : nil

@@ -133,12 +133,11 @@ final class CommandListener {
     /// The server has those that were taken last; what it has asked for in its answer is written down as well.
     ///
     /// - Returns: what has become of that.
-    func acceptedResults(_ reply: Upload.Reply, to envelope: UUIDv7, _ sync: Settings.Sync?)
-        throws(StorageError)
-        -> Journaling
-    {
+    func acceptedResults(
+        _ reply: Upload.Reply, to envelope: UUIDv7, _ sync: Settings.Sync?, now: BootInstant
+    ) throws(StorageError) -> Journaling {
         hear(reply, to: envelope, sync)
-        let journaling = try hub.store.journal(try take(now: .current()), sent: taken)
+        let journaling = try hub.store.journal(try take(now: now), sent: taken)
         taken = []
         written(journaling)
         return journaling

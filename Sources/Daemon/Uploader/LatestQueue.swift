@@ -55,22 +55,22 @@ final class LatestQueue {
     /// Does what for other destinations the store has a part in.
     ///
     /// - Returns: nil for what is the same for all, and for a batch that was queued before `deliver` was changed.
-    func perform(_ action: Drain.Action) throws(StorageError) -> Drain.Event? {
+    func perform(_ action: Drain.Action, now: BootInstant) throws(StorageError) -> Drain.Event? {
         switch action {
         case .registerEndpoint:
             lane.begin()
             return .done
-        case .freezeNext: return try takeNewest()
+        case .freezeNext: return try takeNewest(now: now)
         case .record(let judgement):
             guard let current else { return nil }
-            report.recorded(judgement, of: current, now: .current())
+            report.recorded(judgement, of: current, now: now)
             return .done
         case .countTimeout, .markPermanent, .weighRefusal: return current == nil ? nil : .done
         case .acknowledge:
             guard let current else { return nil }
             lane.delivered()
             end()
-            report.acknowledged(current, at: hub.clock.time(now: .current()))
+            report.acknowledged(current, at: hub.clock.time(now: now))
             return .done
         // A location that is refused is not worth keeping, and says that something is wrong with the destination.
         case .reject, .isolate: return current == nil ? nil : .suspected
@@ -83,18 +83,18 @@ final class LatestQueue {
     /// What is under way is made anew, of the newest location by now.
     ///
     /// - Returns: false when there is none any more.
-    func renew() throws(StorageError) -> Bool {
-        if current != nil { _ = try takeNewest() }
+    func renew(now: BootInstant) throws(StorageError) -> Bool {
+        if current != nil { _ = try takeNewest(now: now) }
         return current != nil
     }
 
-    private func takeNewest() throws(StorageError) -> Drain.Event {
+    private func takeNewest(now: BootInstant) throws(StorageError) -> Drain.Event {
         end()
         let newest = hub.board.newest
         guard lane.takes(newest?.number), let newest else { return .nothingPending }
         let draft = BatchDraft(
             unqueued: newest.location, session: newest.session, extras: newest.extras, for: port.name)
-        let (id, stored) = try maker.encode(draft)
+        let (id, stored) = try maker.encode(draft, now: now)
         request = Request(stored)
         current = FrozenBatch(unqueued: draft, id: id, stored)
         time = newest.location.fix.time

@@ -86,21 +86,21 @@ final class Postscripts {
     ///
     /// - Returns: nil for what is not about them.
     func perform(
-        _ action: Drain.Action, _ sync: Settings.Sync?, _ attempts: inout Attempts
+        _ action: Drain.Action, _ sync: Settings.Sync?, _ attempts: inout Attempts, now: BootInstant
     ) throws(StorageError) -> Drain.Event? {
         switch action {
         case .makePostscript:
             end()
             guard let sync else { return .nothingPending }
-            current = try log(sync)
-            if current == nil { current = try envelope(sync, &attempts) }
+            current = try log(sync, now: now)
+            if current == nil { current = try envelope(sync, &attempts, now: now) }
             return current.map { .made($0.kind) } ?? .nothingPending
         case .record(let judgement):
             guard let current else { return nil }
             report.recorded(judgement, bytes: current.request.body.count)
             return .done
         case .settle(let judgement):
-            try settle(judgement, sync, &attempts)
+            try settle(judgement, sync, &attempts, now: now)
             return .done
         case .registerEndpoint, .freezeNext:
             end()
@@ -115,18 +115,17 @@ final class Postscripts {
     // MARK: Envelopes without rows
 
     private func envelope(
-        _ sync: Settings.Sync, _ attempts: inout Attempts
+        _ sync: Settings.Sync, _ attempts: inout Attempts, now: BootInstant
     ) throws(StorageError) -> Current? {
-        let now = BootInstant.current()
         guard attempts.heartbeat.pause(now: now) == nil else { return nil }
         switch sync.format {
         case .beekon:
             let (results, position) = try results.take()
             guard attempts.beginHeartbeat(now: now) || !results.isEmpty else { return nil }
             let sign = RequestMaker.Sign.envelope(
-                status(now: now), results: results, session: latestSession,
+                status(now: now), results: results, session: latestSession(now: now),
                 extras: JSONString.object(hub.board.extras))
-            var made = try current(sign)
+            var made = try current(sign, now: now)
             made.time = position
             return made
         case .owntracks:
@@ -139,21 +138,21 @@ final class Postscripts {
             }
             // It says how the vehicle is by now; the rest is of when it was there.
             location.battery = battery(now: now)
-            var made = try current(.position(location))
+            var made = try current(.position(location), now: now)
             made.time = location.fix.time
             return made
         case .template, .overland, .osmand: return nil
         }
     }
 
-    private func current(_ sign: RequestMaker.Sign) throws(StorageError) -> Current {
-        let (id, request) = try maker.encode(sign)
+    private func current(_ sign: RequestMaker.Sign, now: BootInstant) throws(StorageError) -> Current {
+        let (id, request) = try maker.encode(sign, now: now)
         return Current(kind: .envelope, id: id, request: request)
     }
 
-    private var latestSession: UUIDv7 {
+    private func latestSession(now: BootInstant) -> UUIDv7 {
         if let latest = hub.board.readerSnapshot.change.session { return latest }
-        let minted = session ?? maker.mint()
+        let minted = session ?? maker.mint(now: now)
         session = minted
         return minted
     }
@@ -181,53 +180,51 @@ final class Postscripts {
 
     // MARK: The log
 
-    private func log(_ sync: Settings.Sync) throws(StorageError) -> Current? {
-        guard mayTryLog, let due = port.log.due, isForced || due <= .current() else { return nil }
+    private func log(_ sync: Settings.Sync, now: BootInstant) throws(StorageError) -> Current? {
+        guard mayTryLog, let due = port.log.due, isForced || due <= now else { return nil }
         (mayTryLog, isForced) = (false, false)
         guard sync.mqtt == nil, let lines = Log.kept() else {
-            endLog(CommandError(.notAllowed, "no log is kept for it any more"))
+            endLog(CommandError(.notAllowed, "no log is kept for it any more"), now: now)
             return nil
         }
         guard port.log.begin() else {
-            endLog(CommandError(.failed, "the log did not get through"))
+            endLog(CommandError(.failed, "the log did not get through"), now: now)
             return nil
         }
-        let uptime = Int(BootInstant.current().seconds(since: hub.startedAt))
+        let uptime = Int(now.seconds(since: hub.startedAt))
         let head = "beekond \(Release.version), installation \(maker.installID), up \(uptime) s\n"
-        let (id, request) = try maker.encode(log: Array(head.utf8) + lines, at: port.log.path)
+        let (id, request) = try maker.encode(log: Array(head.utf8) + lines, at: port.log.path, now: now)
         return Current(kind: .log, id: id, request: request)
     }
 
     /// - Parameter error: why it was not sent; nil: it was.
-    private func endLog(_ error: CommandError?) {
+    private func endLog(_ error: CommandError?, now: BootInstant) {
         guard let command = port.log.done() else { return }
-        results.logEnded(command, CommandOutcome(error: error?.text))
+        results.logEnded(command, CommandOutcome(error: error?.text), now)
     }
 
-    private func settleLog(_ judgement: Judgement) {
+    private func settleLog(_ judgement: Judgement, now: BootInstant) {
         let isAccepted = judgement.verdict == .accepted
         report.logSent(judgement.status, isAccepted: isAccepted, at: port.log.path)
-        if case .transient(let retryAfter) = judgement.verdict,
-            port.log.postpone(by: retryAfter, now: .current())
-        {
+        if case .transient(let retryAfter) = judgement.verdict, port.log.postpone(by: retryAfter, now: now) {
             return
         }
         endLog(
-            isAccepted ? nil : CommandError(.failed, "the server answers \(judgement.status) to the log"))
+            isAccepted ? nil : CommandError(.failed, "the server answers \(judgement.status) to the log"),
+            now: now)
     }
 
     // MARK: Answers
 
     private func settle(
-        _ judgement: Judgement, _ sync: Settings.Sync?, _ attempts: inout Attempts
+        _ judgement: Judgement, _ sync: Settings.Sync?, _ attempts: inout Attempts, now: BootInstant
     ) throws(StorageError) {
         guard let current else { return }
-        let now = BootInstant.current()
         let time = hub.clock.time(now: now)
         switch (current.kind, judgement.verdict) {
-        case (.log, _): settleLog(judgement)
+        case (.log, _): settleLog(judgement, now: now)
         case (.envelope, .accepted):
-            if let answer { try results.accepted(current.id, answer, sync) }
+            if let answer { try results.accepted(current.id, answer, sync, now) }
             report.heartbeatAccepted(current.id, bytes: current.request.body.count, at: time)
         case (.envelope, _):
             attempts.refusedEnvelope(now: now)
@@ -250,11 +247,11 @@ struct ResultOutlet {
         () throws(StorageError) in ([], nil)
     }
     /// The log that a command has asked for has been sent, or is given up.
-    var logEnded: (_ command: String, CommandOutcome) -> Void = { _, _ in }
+    var logEnded: (_ command: String, CommandOutcome, _ now: BootInstant) -> Void = { _, _, _ in }
     /// The server has those that were taken last, and this is what it has answered to the envelope of this id.
     /// With the settings by now.
-    var accepted: (UUIDv7, Upload.Reply, Settings.Sync?) throws(StorageError) -> Void = {
-        _, _, _ throws(StorageError) in
+    var accepted: (UUIDv7, Upload.Reply, Settings.Sync?, _ now: BootInstant) throws(StorageError) -> Void = {
+        _, _, _, _ throws(StorageError) in
     }
 }
 

@@ -16,7 +16,7 @@ final class TokenKeeper {
     private let clock: WallClock
     private let report: UploadReport
     private var authenticator: Authenticator
-    private var random = SystemRandomNumberGenerator()
+    private var random: RandomSource
     private var hasLoaded = false
     private let shared: SharedTokens?
     /// Those of `main` are used instead.
@@ -32,7 +32,7 @@ final class TokenKeeper {
     /// - Parameter shared: for the tokens of `main`.
     init(
         store: TokenStore, port: UploaderPort, board: Board, clock: WallClock, report: UploadReport,
-        shared: SharedTokens? = nil, now: BootInstant
+        shared: SharedTokens? = nil, random: RandomSource = RandomSource(), now: BootInstant
     ) {
         self.store = store
         self.port = port
@@ -40,7 +40,8 @@ final class TokenKeeper {
         self.clock = clock
         self.report = report
         self.shared = shared
-        authenticator = Authenticator(record: nil, now: now, using: &random)
+        self.random = random
+        authenticator = Authenticator(record: nil, now: now, using: &self.random)
     }
 
     private func instant(_ now: BootInstant) -> Authenticator.Instant {
@@ -84,16 +85,16 @@ final class TokenKeeper {
         if let loan { return reported(loan.check()) }
         heed()
         let need = authenticator.need(instant(now), isForced: isForced)
-        return check(need)
+        return check(need, now: now)
     }
 
     /// Whether the batch can be sent again after the backend has refused the token.
     func checkRefused(isForced: Bool, now: BootInstant) -> Drain.TokenCheck {
         if let loan { return reported(loan.check(afterRefusalOf: sent)) }
         let need = authenticator.need(afterRefusalOf: sent, instant(now), isForced: isForced)
-        if case .dead = need { save() }
+        if case .dead = need { save(now: now) }
         lend(now: now)
-        return check(need)
+        return check(need, now: now)
     }
 
     private func reported(_ check: Drain.TokenCheck) -> Drain.TokenCheck {
@@ -105,9 +106,9 @@ final class TokenKeeper {
         return check
     }
 
-    private func check(_ need: Authenticator.Need) -> Drain.TokenCheck {
+    private func check(_ need: Authenticator.Need, now: BootInstant) -> Drain.TokenCheck {
         switch need {
-        case .nothing: return save() || !authenticator.awaitsDisk ? .usable : .unsaved
+        case .nothing: return save(now: now) || !authenticator.awaitsDisk ? .usable : .unsaved
         case .refresh: return due
         case .wait(let seconds):
             report.tokenRests()
@@ -144,49 +145,52 @@ final class TokenKeeper {
     /// - Returns: `due` when it did not take place, or was broken off because the daemon stops.
     @discardableResult
     func exchange(
-        with factory: RequestFactory, isIdle: Bool, meanwhile: () -> Void = {}
+        with factory: RequestFactory, isIdle: Bool, now: BootInstant,
+        meanwhile: (_ now: BootInstant) -> Void = { _ in }
     ) -> Drain.TokenCheck {
-        if let loan { return reported(loan.exchange(meanwhile: meanwhile)) }
-        defer { lend(now: .current()) }
-        guard let client = HTTPClient(), let request = authenticator.begin(instant(.current())) else {
+        if let loan { return reported(loan.exchange(now: now, meanwhile: meanwhile)) }
+        guard let client = HTTPClient(), let request = authenticator.begin(instant(now)) else {
+            lend(now: now)
             return due
         }
         // After a power cut it has to be known that an exchange was under way.
-        guard save() else {
+        guard save(now: now) else {
             authenticator.callOff()
+            lend(now: now)
             return due
         }
-        let began = BootInstant.current()
-        let outcome = post(request.body, factory.options(for: request), over: client, meanwhile)
-        report.exchanged(outcome, bytes: request.body.count, since: began, now: .current())
+        let (outcome, ended) = post(request.body, factory.options(for: request), over: client, meanwhile)
+        defer { lend(now: ended) }
+        report.exchanged(outcome, bytes: request.body.count, since: now, now: ended)
         let answer: Authenticator.Answer
         switch outcome {
         case .cancelled: return due
         case .failure(let failure): answer = .lost(wasSent: failure.wasSent)
         case .answer(let response):
-            let time = clock.time(now: .current())
+            let time = clock.time(now: ended)
             let wait = response.retryAfter.flatMap { RetryAfter.seconds($0, at: time) }
             answer = .response(status: response.status, body: response.body, retryAfter: wait)
         }
-        let result = authenticator.end(answer, instant(.current()), using: &random)
-        save()
+        let result = authenticator.end(answer, instant(ended), using: &random)
+        save(now: ended)
         switch result {
         case .renewed:
             report.tokenRenewed(expiresAt: authenticator.record.tokens.expiresAt)
             return authenticator.awaitsDisk ? .unsaved : .usable
         case .later(let seconds):
-            report.exchangeFailed(outcome, retryIn: seconds, isIdle: isIdle, now: .current())
+            report.exchangeFailed(outcome, retryIn: seconds, isIdle: isIdle, now: ended)
             return .resting(seconds: seconds, isNetwork: authenticator.waitsForNetwork)
         case .dead(let death):
             report.tokenIsMissing(death.words(authenticator.record.deathStatus))
-            report.tokenDied(death, authenticator.record.deathStatus, now: .current())
+            report.tokenDied(death, authenticator.record.deathStatus, now: ended)
             return .dead
         }
     }
 
     private func post(
-        _ body: [UInt8], _ options: HTTPOptions, over client: consuming HTTPClient, _ meanwhile: () -> Void
-    ) -> HTTPOutcome {
+        _ body: [UInt8], _ options: HTTPOptions, over client: consuming HTTPClient,
+        _ meanwhile: (_ now: BootInstant) -> Void
+    ) -> (HTTPOutcome, ended: BootInstant) {
         // Signalled when the daemon stops.
         let wakeup = port.commands.wakeup
         var stopSeen: BootInstant?
@@ -195,14 +199,14 @@ final class TokenKeeper {
             port.work.begin(now)
             // Commands wait until the exchange is over; otherwise the wake-up would come again and again.
             wakeup.clear()
-            meanwhile()
+            meanwhile(now)
             guard board.isStopping.load(ordering: .relaxed) else { return false }
             stopSeen = stopSeen ?? now
             return now.seconds(since: stopSeen ?? now) >= Self.lastExchange
         }
         // What came meanwhile is still in the mailbox.
         wakeup.signal()
-        return outcome
+        return (outcome, .current())
     }
 
     // MARK: Configuration and the disk
@@ -225,7 +229,7 @@ final class TokenKeeper {
         }
         let before = authenticator.record.death
         authenticator.configure(plan)
-        save()
+        save(now: now)
         if let death = authenticator.record.death, death != before {
             report.tokenDied(death, authenticator.record.deathStatus, now: now)
         }
@@ -253,7 +257,7 @@ final class TokenKeeper {
     }
 
     /// From now on uses the tokens that an administrator has given; they are on the disk when this returns.
-    func seed(_ pair: Tokens) -> Result<Void, Failure> {
+    func seed(_ pair: Tokens, now: BootInstant) -> Result<Void, Failure> {
         var seeded = authenticator
         guard seeded.seed(pair) else {
             return .failure(Failure(reason: "there is no table [sync.auth] in the configuration"))
@@ -267,7 +271,7 @@ final class TokenKeeper {
         board.note(renewed: "tokens")
         seeded.saved()
         authenticator = seeded
-        lend(now: .current())
+        lend(now: now)
         return .success(())
     }
 
@@ -275,14 +279,14 @@ final class TokenKeeper {
     ///
     /// - Returns: whether the disk has it.
     @discardableResult
-    private func save() -> Bool {
+    private func save(now: BootInstant) -> Bool {
         guard !authenticator.isSaved, authenticator.record.death != .key else { return true }
         do {
             try store.save(authenticator.record, using: &random)
             authenticator.saved()
             return true
         } catch {
-            report.tokensUnsaved(error.description, now: .current())
+            report.tokensUnsaved(error.description, now: now)
             return false
         }
     }

@@ -71,17 +71,19 @@ final class TokenLoan {
     /// Asks `main` for another token, and waits for it.
     ///
     /// - Parameter meanwhile: called while that lasts, whenever something has come for this thread.
-    func exchange(meanwhile: () -> Void = {}) -> Drain.TokenCheck {
-        if let rest = rest(lent, now: .current()) { return rest }
+    func exchange(
+        now: BootInstant, meanwhile: (_ now: BootInstant) -> Void = { _ in }
+    ) -> Drain.TokenCheck {
+        if let rest = rest(lent, now: now) { return rest }
         shared.demand(afterRefusalOf: refused)
         let wakeup = port.commands.wakeup
         // What comes meanwhile stays in the mailbox.
         defer { wakeup.signal() }
-        let deadline = BootInstant.current().advanced(bySeconds: Self.patience)
+        let deadline = now.advanced(bySeconds: Self.patience)
         while !board.isStopping.load(ordering: .relaxed) {
             let now = BootInstant.current()
             port.work.begin(now)
-            meanwhile()
+            meanwhile(now)
             let found = lent
             let check = check(found)
             guard case .due = check else { return check }

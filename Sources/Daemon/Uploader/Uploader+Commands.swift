@@ -65,7 +65,7 @@ extension Uploader {
     }
 
     private func seed(_ pair: Tokens, now: BootInstant) -> Result<Void, Failure> {
-        let result = tokens.seed(pair)
+        let result = tokens.seed(pair, now: now)
         guard case .success = result else { return result }
         carrier.forgetSessions()
         attempts.trigger(.change, now: now)
@@ -104,7 +104,7 @@ extension Uploader {
             attempts.serverChanged()
             report.serverChanged()
         }
-        apply()
+        apply(now: now)
         if let sync { attempts.change(DrainRules(sync), now: now) }
     }
 
@@ -125,17 +125,17 @@ extension Uploader {
         sync?.fingerprint(tellsOdometer: inForce.settings.vehicle.tellsOdometer)
     }
 
-    func apply() {
+    func apply(now: BootInstant) {
         queue.configure(sync, tellsOdometer: inForce.settings.vehicle.tellsOdometer)
         lane =
             sync?.isLatestOnly == true
             ? lane ?? LatestQueue(port: port, hub: hub, maker: queue, report: report) : nil
         report.configured(sync)
-        tokens.configure(sync, sharesMain: destination?.sharesMainTokens == true, now: .current())
+        tokens.configure(sync, sharesMain: destination?.sharesMainTokens == true, now: now)
         do {
             if lane == nil { try queue.registerEndpoint(sync) }
         } catch {
-            report.endpointUnwritten(error, now: .current())
+            report.endpointUnwritten(error, now: now)
         }
     }
 }

@@ -8,16 +8,16 @@ internal import Upload
 /// One drain: what `Drain` decides is done here, and what came of it is reported back.
 extension Uploader {
     /// One drain, from its trigger to its result.
-    func upload() {
+    func upload(now: BootInstant) {
         let isForced = attempts.isForced
-        let askers = attempts.begin(now: .current())
+        let askers = attempts.begin(now: now)
         postscripts.begin(isForced: isForced)
         let before = report.snapshot.uploaded
         report.drainBegan()
         // While storage fails nobody knows what is pending.
         let hadWork =
             drain.isOwed || report.snapshot.storageError != nil || pending > 0
-        let isMore = postscripts.isDue(attempts, now: .current())
+        let isMore = postscripts.isDue(attempts, now: now)
         let outcome = runDrain(hasWork: hadWork || isMore, isForced: isForced)
         // The reader reports what has happened to the database.
         if hadWork { outbox.wakeReader() }
@@ -49,72 +49,73 @@ extension Uploader {
             switch step {
             case .finish(let outcome): return outcome
             case .perform(let action):
-                port.work.begin(.current())
+                let now = BootInstant.current()
+                port.work.begin(now)
                 let event: Drain.Event
                 do {
-                    event = try perform(action)
+                    event = try perform(action, now: now)
                 } catch {
                     report.storageFailed(error)
                     event = .storageFailed
                 }
                 if isStopping { drain.stop() }
                 step = drain.handle(event)
-                endStep()
+                endStep(now: .current())
             }
         }
     }
 
-    private func perform(_ action: Drain.Action) throws(StorageError) -> Drain.Event {
-        if let event = try postscripts.perform(action, sync, &attempts) { return event }
-        if let event = try lane?.perform(action) { return event }
+    private func perform(_ action: Drain.Action, now: BootInstant) throws(StorageError) -> Drain.Event {
+        if let event = try postscripts.perform(action, sync, &attempts, now: now) { return event }
+        if let event = try lane?.perform(action, now: now) { return event }
         switch action {
         case .registerEndpoint:
             try queue.registerEndpoint(sync)
             return .done
         case .freezeNext:
-            guard let sync, let batch = try queue.freezeNext(sync) else { return .nothingPending }
+            guard let sync, let batch = try queue.freezeNext(sync, now: now) else { return .nothingPending }
             report.frozen(batch)
             return .frozen(rows: batch.rows, isIsolating: sync.onReject == .isolate)
-        case .checkToken(let isForced): return .token(tokens.check(isForced: isForced, now: .current()))
+        case .checkToken(let isForced): return .token(tokens.check(isForced: isForced, now: now))
         case .checkRefusedToken(let isForced):
-            return .token(tokens.checkRefused(isForced: isForced, now: .current()))
-        case .refreshToken: return .token(exchangeToken())
+            return .token(tokens.checkRefused(isForced: isForced, now: now))
+        case .refreshToken: return .token(exchangeToken(now: now))
         case .awaitAnswer: return try awaitAnswer()
         case .cancelRequest:
             carrier.cancel()
-            report.cancelled(now: .current())
+            report.cancelled(now: now)
             report.requestEnded()
             return .cancelled
         case .send:
-            if let postscript = postscripts.current { return send(postscript) }
-            return try send(batch())
+            if let postscript = postscripts.current { return send(postscript, now: now) }
+            return try send(batch(), now: now)
         // Carried out above.
         case .makePostscript, .settle: return .done
         case .record(let judgement):
-            try record(judgement, batch())
+            try record(judgement, batch(), now: now)
             return .done
         case .countTimeout:
             report.oversized(try queue.count(.tooSlow, batch()))
             return .done
         case .acknowledge(let freezesNext):
             let batch = try batch()
-            let heard = sync?.commands == nil ? nil : try listener.take(now: .current())
+            let heard = sync?.commands == nil ? nil : try listener.take(now: now)
             let journaling = try queue.acknowledge(
-                batch, freezingNextFor: freezesNext ? sync : nil, journaling: heard)
-            report.acknowledged(batch, at: hub.clock.time(now: .current()))
+                batch, freezingNextFor: freezesNext ? sync : nil, journaling: heard, now: now)
+            report.acknowledged(batch, at: hub.clock.time(now: now))
             listener.written(journaling)
             commands.journaled(journaling, isAnswerToRows: true)
-            followServer(now: .current())
+            followServer(now: now)
             return .done
         case .reject(let status):
             let batch = try batch()
             let (fate, expired) = try queue.reject(
-                batch, status: status, reason: report.snapshot.lastReason)
+                batch, status: status, reason: report.snapshot.lastReason, now: now)
             report.expired(expired)
-            return rejected(batch, fate)
+            return rejected(batch, fate, now: now)
         case .isolate:
             let batch = try batch()
-            return rejected(batch, try queue.isolate(batch, for: sync))
+            return rejected(batch, try queue.isolate(batch, for: sync, now: now), now: now)
         case .markPermanent:
             try queue.markPermanent(batch())
             return .done
@@ -124,13 +125,13 @@ extension Uploader {
                 of: batch(), doubt, status: status, reason: report.refusalReason, isScheduled: isScheduled)
             return mayBeBlamed ? .mayBeBlamed : .done
         case .freezeProbe:
-            guard let sync, let probe = try queue.freezeProbe(sync) else { return .nothingPending }
+            guard let sync, let probe = try queue.freezeProbe(sync, now: now) else { return .nothingPending }
             return .frozen(rows: probe.rows, isIsolating: false)
         case .condemn:
-            guard let (batch, fate, expired) = try queue.condemn() else { return .done }
+            guard let (batch, fate, expired) = try queue.condemn(now: now) else { return .done }
             report.expired(expired)
             report.blamed(status: queue.record.status, reason: queue.record.reason)
-            return rejected(batch, fate)
+            return rejected(batch, fate, now: now)
         }
     }
 
@@ -139,13 +140,14 @@ extension Uploader {
         throw StorageError(operation: "upload", kind: .other, message: "no batch is under way")
     }
 
-    private func exchangeToken() -> Drain.TokenCheck {
+    private func exchangeToken(now: BootInstant) -> Drain.TokenCheck {
         guard let sync else { return .due(hasToken: false) }
         return tokens.exchange(
-            with: RequestFactory(sync, version: Release.version), isIdle: false, meanwhile: adoptAhead)
+            with: RequestFactory(sync, version: Release.version), isIdle: false, now: now,
+            meanwhile: adoptAhead)
     }
 
-    private func send(_ batch: FrozenBatch) throws(StorageError) -> Drain.Event {
+    private func send(_ batch: FrozenBatch, now: BootInstant) throws(StorageError) -> Drain.Event {
         guard let sync, let request = lane?.request ?? queue.request else { return .gone }
         // Before the store is asked: whoever dissolves the batch after the store's answer aborts the request.
         report.claimed(batch.id)
@@ -153,16 +155,17 @@ extension Uploader {
             report.requestEnded()
             return .gone
         }
-        return begin(request, of: batch.id, to: sync)
+        return begin(request, of: batch.id, to: sync, now: now)
     }
 
-    private func send(_ postscript: Postscripts.Current) -> Drain.Event {
+    private func send(_ postscript: Postscripts.Current, now: BootInstant) -> Drain.Event {
         guard let sync else { return .gone }
-        return begin(postscript.request, of: postscript.id, to: sync)
+        return begin(postscript.request, of: postscript.id, to: sync, now: now)
     }
 
-    private func begin(_ request: Request, of id: UUIDv7, to sync: Settings.Sync) -> Drain.Event {
-        let now = BootInstant.current()
+    private func begin(_ request: Request, of id: UUIDv7, to sync: Settings.Sync, now: BootInstant)
+        -> Drain.Event
+    {
         // The log says nothing of the vehicle.
         if postscripts.current?.kind != .log { attempts.requested(now: now) }
         report.sending(id, request, at: hub.clock.time(now: now), now: now)
@@ -171,47 +174,49 @@ extension Uploader {
             postscripts.current?.kind.content ?? (lane == nil ? .rows : .latest),
             at: hub.clock.time(now: now), now: now)
         // What has arrived meanwhile may prevent the first byte from being sent.
-        runCommands(now: .current())
+        runCommands(now: now)
         return .underway
     }
 
     private func awaitAnswer() throws(StorageError) -> Drain.Event {
-        switch carrier.advance(wakeup: port.commands.wakeup) {
+        let progress = carrier.advance(wakeup: port.commands.wakeup)
+        // It has waited.
+        let now = BootInstant.current()
+        switch progress {
         case .underway:
-            runCommands(now: .current())
+            runCommands(now: now)
             return .underway
         case .ended(let delivery):
             report.requestEnded()
-            report.unrequested(carrier.unrequested, now: .current())
+            report.unrequested(carrier.unrequested, now: now)
             attempts.metered.connected(to: carrier.peer)
             if postscripts.current == nil, let format = queue.request?.format,
                 queue.record.observe(.init(delivery), in: format),
                 case .failure(let failure) = delivery
             {
-                report.failed(failure, now: .current())
+                report.failed(failure, now: now)
                 return .closed
             }
-            return try event(delivery)
+            return try event(delivery, now: now)
         }
     }
 
-    private func event(_ delivery: Delivery) throws(StorageError) -> Drain.Event {
+    private func event(_ delivery: Delivery, now: BootInstant) throws(StorageError) -> Drain.Event {
         switch delivery {
         case .cancelled:
-            report.cancelled(now: .current())
+            report.cancelled(now: now)
             return .cancelled
         case .failure(let failure):
-            report.failed(failure, now: .current())
+            report.failed(failure, now: now)
             return .failed(isForTime: failure.isForTime)
         case .unmatched(let fault):
-            report.unmatched(fault, now: .current())
+            report.unmatched(fault, now: now)
             // Only the newest location counts there, and that may be another one by now.
-            return try lane?.renew() == false ? .gone : .unmatched
+            return try lane?.renew(now: now) == false ? .gone : .unmatched
         case .answer(let reply):
-            if let postscript = postscripts.current { return answered(reply, to: postscript) }
+            if let postscript = postscripts.current { return answered(reply, to: postscript, now: now) }
             guard let batch = lane?.current ?? queue.current, let request = lane?.request ?? queue.request
             else { return .gone }
-            let now = BootInstant.current()
             var judgement = reply.judged(
                 as: request.format, of: batch.id, by: sync, at: hub.clock.time(now: now))
             if sync?.rejects(judgement, in: request.format) == true { judgement.verdict = .rejected }
@@ -229,8 +234,9 @@ extension Uploader {
         }
     }
 
-    private func answered(_ reply: Upload.Reply, to postscript: Postscripts.Current) -> Drain.Event {
-        let now = BootInstant.current()
+    private func answered(_ reply: Upload.Reply, to postscript: Postscripts.Current, now: BootInstant)
+        -> Drain.Event
+    {
         var sync = sync
         // Nobody but the server decides what the log is answered with.
         if postscript.kind == .log {
@@ -265,14 +271,16 @@ extension Uploader {
         return reply.reason(hiding: secrets.hidden)
     }
 
-    private func record(_ judgement: Judgement, _ batch: FrozenBatch) throws(StorageError) {
-        report.recorded(judgement, of: batch, now: .current())
+    private func record(_ judgement: Judgement, _ batch: FrozenBatch, now: BootInstant)
+        throws(StorageError)
+    {
+        report.recorded(judgement, of: batch, now: now)
         // Accepted, it will be forgotten with the batch.
         if judgement.verdict != .accepted { report.oversized(try queue.count(judgement.size, batch)) }
     }
 
-    private func rejected(_ batch: FrozenBatch, _ fate: BatchQueue.Fate) -> Drain.Event {
-        report.rejected(fate, batch, at: hub.clock.time(now: .current()))
+    private func rejected(_ batch: FrozenBatch, _ fate: BatchQueue.Fate, now: BootInstant) -> Drain.Event {
+        report.rejected(fate, batch, at: hub.clock.time(now: now))
         switch fate {
         case .deadLettered, .split: return .done
         case .suspected:

@@ -36,13 +36,13 @@ final class Uploader {
     /// - Returns: nil when libcurl cannot work here.
     init?(
         port: UploaderPort, hub: Hub, inForce: SettingsInForce, installID: String, tokens: TokenStore,
-        now: BootInstant
+        random: RandomSource = RandomSource(), now: BootInstant
     ) {
         let sync = inForce.settings.sync(of: port.name.text)
         guard
             let carrier = Carrier(
                 version: Release.version, installID: installID, destination: port.name.text,
-                memory: BrokerMemory(in: hub.store, of: port.name))
+                memory: BrokerMemory(in: hub.store, of: port.name), random: random)
         else { return nil }
         self.hub = hub
         self.port = port
@@ -52,7 +52,7 @@ final class Uploader {
         self.carrier = carrier
         queue = BatchQueue(
             port: port, hub: hub, installID: installID, sync,
-            tellsOdometer: inForce.settings.vehicle.tellsOdometer)
+            tellsOdometer: inForce.settings.vehicle.tellsOdometer, random: random)
         commands = CommandRunner(port: port, hub: hub, outbox: outbox)
         listener = CommandListener(port: port, hub: hub, installID: installID)
         report = UploadReport(port: port, board: hub.board, post: { outbox.post($0) })
@@ -61,32 +61,35 @@ final class Uploader {
             results: ResultOutlet(of: listener, for: commands, hub, port))
         self.tokens = TokenKeeper(
             store: tokens, port: port, board: hub.board, clock: hub.clock, report: report,
-            shared: hub.uploaders.tokens, now: now)
-        attempts = Attempts(DrainRules(sync), board: hub.board, now: now)
+            shared: hub.uploaders.tokens, random: random, now: now)
+        attempts = Attempts(DrainRules(sync), board: hub.board, random: random, now: now)
     }
 
     /// Runs until the daemon stops.
     func run() {
-        port.work.begin(.current())
-        apply()
+        let start = BootInstant.current()
+        port.work.begin(start)
+        apply(now: start)
         recallRefusal()
-        obey(now: .current())
+        obey(now: start)
         if sync != nil, report.snapshot.storageError != nil || pending > 0 || commands.hasWork {
-            attempts.trigger(.started, now: .current())
+            attempts.trigger(.started, now: start)
         }
-        endStep()
+        endStep(now: start)
         while !isStopping {
             let now = BootInstant.current()
             port.work.begin(now)
             runCommands(now: now)
-            if mayUpload(now: now) { upload() } else { idle(now: now) }
-            endStep()
+            if mayUpload(now: now) { upload(now: now) } else { idle(now: now) }
+            // A drain has taken its time.
+            let end = BootInstant.current()
+            endStep(now: end)
             port.work.rest()
-            if !isStopping { waitForWork() }
+            if !isStopping { waitForWork(now: end) }
         }
         carrier.disconnect()
         outbox.post(.uploaderEnded(port.name))
-        endStep()
+        endStep(now: .current())
     }
 
     /// The destination's table; nil while it has no url.
@@ -115,11 +118,10 @@ final class Uploader {
 
     var isStopping: Bool { hasEnded || hub.board.isStopping.load(ordering: .relaxed) }
 
-    private func waitForWork() {
+    private func waitForWork(now: BootInstant) {
         var poll = PollSet()
         poll.add(port.commands.wakeup.descriptor)
         poll.add(carrier.descriptor)
-        let now = BootInstant.current()
         lane?.awaitNews()
         let dues =
             sync == nil
@@ -154,19 +156,19 @@ final class Uploader {
     }
 
     /// Shows how things stand, and only then says what there is to say: after each step of a drain, and at the end of each turn.
-    func endStep() {
+    func endStep(now: BootInstant) {
         report.heartbeats(
             sync?.heartbeatSeconds ?? 0, next: attempts.heartbeatDue,
-            pausedUntil: attempts.heartbeat.pause(now: .current()))
+            pausedUntil: attempts.heartbeat.pause(now: now))
         report.publish(
-            retries: attempts.retries, nextAttempt: uploadDue, auth: tokens.state(now: .current()),
+            retries: attempts.retries, nextAttempt: uploadDue, auth: tokens.state(now: now),
             revision: max(inForce.revision, promised))
         outbox.send()
     }
 
     /// Tokens are being exchanged, for longer than a client can wait, and nothing else is begun meanwhile. So new settings that
     /// leave the exchange as it is hold from now on, though they are taken up after it: before the first byte of what follows.
-    func adoptAhead() {
+    func adoptAhead(now: BootInstant) {
         guard let new = port.settings.waiting, new.revision > max(inForce.revision, promised) else { return }
         let later = new.settings.destination(port.name.text)
         guard let later, let destination, later.sync.auth == destination.sync.auth,
@@ -174,7 +176,7 @@ final class Uploader {
             later.sharesMainTokens == destination.sharesMainTokens
         else { return }
         promised = new.revision
-        endStep()
+        endStep(now: now)
     }
 
     /// Nothing is to be sent.
@@ -195,7 +197,8 @@ final class Uploader {
         else { return }
         report.keepingLastError {
             tokens.exchange(
-                with: RequestFactory(sync, version: Release.version), isIdle: true, meanwhile: adoptAhead)
+                with: RequestFactory(sync, version: Release.version), isIdle: true, now: now,
+                meanwhile: adoptAhead)
         }
         attempts.metered.refreshesDone()
     }
@@ -223,12 +226,12 @@ extension ResultOutlet {
             take: { () throws(StorageError) in
                 commands.isEnabled ? try listener.takeResults() : ([], nil)
             },
-            logEnded: { commands.errandEnded($0, $1, now: .current()) },
-            accepted: { (id, reply, sync) throws(StorageError) in
+            logEnded: { commands.errandEnded($0, $1, now: $2) },
+            accepted: { (id, reply, sync, now) throws(StorageError) in
                 guard commands.isEnabled else { return }
-                let journaling = try listener.acceptedResults(reply, to: id, sync)
+                let journaling = try listener.acceptedResults(reply, to: id, sync, now: now)
                 commands.journaled(journaling, isAnswerToRows: false)
-                commands.proceed(now: .current())
+                commands.proceed(now: now)
             })
     }
 }

@@ -26,6 +26,7 @@ package struct Carrier: ~Copyable {
     /// Names the connections of this destination to a broker.
     private let clientID: String
     private let memory: BrokerMemory
+    private let random: RandomSource
     /// Where the broker is that the latest message went to.
     private var brokerURL = ""
     /// Where one is that is remembered to know MQTT 5.
@@ -36,20 +37,26 @@ package struct Carrier: ~Copyable {
     ///   - destination: its name.
     ///   - memory: of its broker.
     /// - Returns: nil when libcurl cannot work here.
-    package init?(version: String, installID: String, destination: String, memory: BrokerMemory = .none) {
+    package init?(
+        version: String, installID: String, destination: String, memory: BrokerMemory = .none,
+        random: RandomSource = RandomSource()
+    ) {
         guard let http = HTTPClient() else { return nil }
         self.init(
             http, version: version,
-            clientID: OwnTracksMQTT.clientID(installID: installID, destination: destination), memory: memory)
+            clientID: OwnTracksMQTT.clientID(installID: installID, destination: destination), memory: memory,
+            random)
     }
 
     private init(
-        _ http: consuming HTTPClient, version: String, clientID: String, memory: BrokerMemory
+        _ http: consuming HTTPClient, version: String, clientID: String, memory: BrokerMemory,
+        _ random: RandomSource
     ) {
         self.http = http
         self.version = version
         self.clientID = clientID
         self.memory = memory
+        self.random = random
     }
 
     /// Prepares a request; nothing is sent before the first `advance`. Cancels the one under way, if there is one.
@@ -76,7 +83,7 @@ package struct Carrier: ~Copyable {
             return
         }
         isMQTT = true
-        if mqtt == nil { mqtt = MQTTClient() }
+        if mqtt == nil { mqtt = MQTTClient(random: random) }
         // A topic that is missing is refused like any other that is not valid.
         let message = MQTTMessage(topic: request.topic ?? "", payload: request.body)
         brokerURL = options.url

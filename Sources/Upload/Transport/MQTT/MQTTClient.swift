@@ -33,7 +33,7 @@ package struct MQTTClient: ~Copyable {
     }
 
     private var sessions = TLSSessions()
-    private var random = SystemRandomNumberGenerator()
+    private var random: RandomSource
     /// What is known about the broker at this url.
     private var dialect: MQTTDialect
     private var spokenWith: (url: String, version: Settings.MQTTVersion)?
@@ -50,25 +50,26 @@ package struct MQTTClient: ~Copyable {
     var wasHungUp = false
 
     /// - Returns: nil when libcurl cannot work here: no memory, or built without a resolver that can time out.
-    package init?() {
-        self.init(knowing: nil)
+    package init?(random: RandomSource = RandomSource()) {
+        self.init(knowing: nil, random)
     }
 
     /// - Parameter dialect: what is known about the first broker.
     init?(dialect: MQTTDialect) {
-        self.init(knowing: dialect)
+        self.init(knowing: dialect, RandomSource())
     }
 
-    private init?(knowing dialect: MQTTDialect?) {
+    private init?(knowing dialect: MQTTDialect?, _ random: RandomSource) {
         // Idempotent, and called on one thread before any other use.
         guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK, ccurl_resolves_asynchronously() != 0
         else {
             return nil
         }
-        self.init(speaking: dialect)
+        self.init(speaking: dialect, random)
     }
 
-    private init(speaking dialect: MQTTDialect?) {
+    private init(speaking dialect: MQTTDialect?, _ random: RandomSource) {
+        self.random = random
         isDialectGiven = dialect != nil
         self.dialect = dialect ?? MQTTDialect()
     }

@@ -48,7 +48,7 @@ struct FenceKeeperTests {
     }
 
     private func flush(_ second: Double) {
-        if recorder.flush(now: instant(second), Stopwatch()).hasStates {
+        if recorder.flush(now: instant(second), stopwatch()).hasStates {
             keeper.noteStoredStates()
         }
         keeper.keepChangedStates(now: instant(second))

@@ -127,14 +127,14 @@ struct OutboxTests {
             workshop.hub.main.takeAll().count { if case .settingsAdopted(.main) = $0 { true } else { false } }
         }
         #expect(port.snapshot.revision == nil)
-        uploader.endStep()
+        uploader.endStep(now: instant(1))
         #expect(port.snapshot.revision == 0 && adopted() == 1)
-        uploader.endStep()
+        uploader.endStep(now: instant(1))
         #expect(adopted() == 0)
         port.settings.put(SettingsInForce(revision: 1, settings: Settings()))
         uploader.runCommands(now: instant(1))
         #expect(port.snapshot.revision == 0 && adopted() == 0)
-        uploader.endStep()
+        uploader.endStep(now: instant(1))
         #expect(port.snapshot.revision == 1 && adopted() == 1)
     }
 
@@ -154,14 +154,14 @@ struct OutboxTests {
                 tokens: tokens, now: instant(0)))
         settings.sync?.intervalSeconds = 9
         port.settings.put(SettingsInForce(revision: 1, settings: settings))
-        uploader.adoptAhead()
+        uploader.adoptAhead(now: instant(1))
         #expect(port.snapshot.revision == 1)
         settings.sync?.url = "https://b.example/"
         port.settings.put(SettingsInForce(revision: 2, settings: settings))
-        uploader.adoptAhead()
+        uploader.adoptAhead(now: instant(1))
         #expect(port.snapshot.revision == 1)
         uploader.runCommands(now: instant(1))
-        uploader.endStep()
+        uploader.endStep(now: instant(1))
         #expect(port.snapshot.revision == 2)
     }
 }

@@ -21,7 +21,7 @@ struct RecorderTests {
         for second in 0..<3 {
             let new = try workshop.location(Double(second))
             recorder.add(new)
-            let result = recorder.flush(now: instant(0)) { instant(0) }
+            let result = recorder.flush(now: instant(0), stopwatch())
             #expect(result.stored == [new.location])
             #expect(result.pending == second + 1)
             #expect(recorder.waiting == 0 && recorder.retryAt == nil && recorder.error == nil)
@@ -35,7 +35,7 @@ struct RecorderTests {
             var new = try workshop.location(second)
             new.run = 0
             recorder.add(new)
-            #expect(recorder.flush(now: instant(0)) { instant(0) }.stored.count == stored)
+            #expect(recorder.flush(now: instant(0), stopwatch()).stored.count == stored)
             #expect(recorder.waiting == 0)
         }
         #expect(recorder.stored == 2 && recorder.repeated == 1 && recorder.refused == 0)
@@ -44,7 +44,7 @@ struct RecorderTests {
 
     @Test("nothing to write is nothing to publish")
     mutating func empty() {
-        let result = recorder.flush(now: instant(0)) { instant(0) }
+        let result = recorder.flush(now: instant(0), stopwatch())
         #expect(result.stored.isEmpty)
         #expect(result.pending == nil)
     }
@@ -53,25 +53,25 @@ struct RecorderTests {
     mutating func outage() throws {
         let all = try (0..<300).map { try workshop.location(Double($0)) }
         recorder.add(all[0])
-        _ = recorder.flush(now: instant(0)) { instant(0) }
+        _ = recorder.flush(now: instant(0), stopwatch())
         try workshop.breakStorage()
         for (index, location) in all.enumerated().dropFirst() {
             recorder.add(location)
-            #expect(recorder.flush(now: instant(Double(index))) { instant(0) }.stored.isEmpty)
+            #expect(recorder.flush(now: instant(Double(index)), stopwatch()).stored.isEmpty)
             #expect(recorder.waiting == min(index, 256))
             #expect(recorder.refused == max(0, index - 256))
         }
         #expect(recorder.error?.kind == .io)
         #expect(recorder.retryAt == instant(300))
         try workshop.mendStorage()
-        let result = recorder.flush(now: instant(301)) { instant(0) }
+        let result = recorder.flush(now: instant(301), stopwatch())
         #expect(result.stored == all[1...256].map(\.location))
         #expect(result.pending == 257)
         #expect(recorder.waiting == 0 && recorder.refused == 43)
         #expect(recorder.error == nil && recorder.retryAt == nil)
         #expect(try workshop.stored() == all[0...256].map(\.location.id))
         recorder.add(all[299])
-        #expect(recorder.flush(now: instant(302)) { instant(0) }.stored == [all[299].location])
+        #expect(recorder.flush(now: instant(302), stopwatch()).stored == [all[299].location])
     }
 
     @Test("what else has failed is tried again after the fixes, and storage works when it has succeeded")
@@ -89,10 +89,10 @@ struct RecorderTests {
         }
         #expect(recorder.isRetryDue(instant(1)))
         recorder.add(try workshop.location(1))
-        _ = recorder.flush(now: instant(1)) { instant(1) }
+        _ = recorder.flush(now: instant(1), stopwatch())
         #expect(recorder.error != nil && recorder.isRetryDue(instant(2)))
         try workshop.mendStorage()
-        #expect(recorder.flush(now: instant(2)) { instant(2) }.stored.count == 1)
+        #expect(recorder.flush(now: instant(2), stopwatch()).stored.count == 1)
         #expect(recorder.error == nil && recorder.retryAt == nil)
         let sessions = try History(directory: workshop.state).allSessions()
         #expect(sessions.map(\.stoppedAt) == [start])
@@ -105,13 +105,13 @@ struct RecorderTests {
         for second in 0..<3 {
             all.append(try workshop.location(Double(second)))
             recorder.add(all[second])
-            _ = recorder.flush(now: instant(0)) { instant(0) }
+            _ = recorder.flush(now: instant(0), stopwatch())
         }
         try workshop.mendStorage()
         for (index, location) in all.enumerated() {
             let now = Double(index) * 60
             #expect(recorder.isRetryDue(instant(now + 1)))
-            let result = recorder.flush(now: instant(now)) { instant(now + 60) }
+            let result = recorder.flush(now: instant(now), stopwatch(60))
             #expect(result.stored == [location.location])
             #expect(recorder.waiting == 2 - index)
         }
@@ -136,17 +136,17 @@ struct RecorderTests {
                     time: time,
                     prunesByAge: false))
         }
-        _ = recorder.flush(now: instant(0)) { instant(0) }
+        _ = recorder.flush(now: instant(0), stopwatch())
         #expect(recorder.discard(upTo: start.advanced(bySeconds: 1)) == 4)
         try workshop.mendStorage()
-        let result = recorder.flush(now: instant(1)) { instant(1) }
+        let result = recorder.flush(now: instant(1), stopwatch())
         #expect(result.stored == all[2...].map(\.location) && result.events.count == 2)
         #expect(try workshop.stored() == all[2...].map(\.location.id))
         let states = try Connection(path: workshop.state + "/beekon.db", access: .readOnly)
         #expect(try states.value("SELECT is_inside FROM geofence_states WHERE key = 1") == "0")
         try workshop.breakStorage()
         recorder.add(try workshop.location(9))
-        _ = recorder.flush(now: instant(2)) { instant(2) }
+        _ = recorder.flush(now: instant(2), stopwatch())
         #expect(recorder.discard(upTo: nil) == 1 && recorder.waiting == 0)
     }
 
@@ -155,11 +155,11 @@ struct RecorderTests {
         #expect(!recorder.isRetryDue(instant(1e6)))
         try workshop.breakStorage()
         recorder.add(try workshop.location(0))
-        _ = recorder.flush(now: instant(10)) { instant(0) }
+        _ = recorder.flush(now: instant(10), stopwatch())
         #expect(!recorder.isRetryDue(instant(10.9)))
         #expect(recorder.isRetryDue(instant(11)))
         try workshop.mendStorage()
-        #expect(recorder.flush(now: instant(11)) { instant(0) }.stored.count == 1)
+        #expect(recorder.flush(now: instant(11), stopwatch()).stored.count == 1)
         #expect(!recorder.isRetryDue(instant(1e6)))
     }
 
@@ -167,10 +167,10 @@ struct RecorderTests {
     mutating func noted() throws {
         recorder.note(
             StorageError(operation: "close session", kind: .io, message: "disk on fire"), now: instant(0))
-        _ = recorder.flush(now: instant(0)) { instant(0) }
+        _ = recorder.flush(now: instant(0), stopwatch())
         #expect(recorder.error?.message == "disk on fire")
         recorder.add(try workshop.location(0))
-        _ = recorder.flush(now: instant(0)) { instant(0) }
+        _ = recorder.flush(now: instant(0), stopwatch())
         #expect(recorder.error == nil)
     }
 }

@@ -151,7 +151,7 @@ struct SessionKeeperTests {
     func waiting() throws {
         try workshop.breakStorage()
         recorder.add(try workshop.location(0))
-        _ = recorder.flush(now: instant(0)) { instant(0) }
+        _ = recorder.flush(now: instant(0), stopwatch())
         #expect(keeper.infer(from: (session, true), autostarts: false) == .resumed)
         #expect(!keeper.recall.isMissing(.tail))
         try workshop.mendStorage()

@@ -50,7 +50,7 @@ struct StepwiseWorkTests {
         try store(0..<2500)
         try workshop.breakStorage()
         for second in 2500..<2503 { recorder.add(try workshop.location(Double(second))) }
-        _ = recorder.flush(now: instant(0)) { instant(0) }
+        _ = recorder.flush(now: instant(0), stopwatch())
         try workshop.mendStorage()
         let cutoff = start.advanced(bySeconds: 2501)
         #expect(try work.delete(before: cutoff, for: 1) == cutoff)

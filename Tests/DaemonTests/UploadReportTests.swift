@@ -88,7 +88,7 @@ struct UploadReportTests {
         let workshop = try Workshop()
         let recorder = Recorder(store: workshop.hub.store)
         recorder.add(try workshop.location(0))
-        _ = recorder.flush(now: instant(0)) { instant(0) }
+        _ = recorder.flush(now: instant(0), stopwatch())
         let draft = try #require(try workshop.hub.store.draftBatch(limit: 10))
         var random = SystemRandomNumberGenerator()
         var ids = UUIDv7Generator(using: &random)

@@ -11,6 +11,15 @@ import Tracking
 /// 2027-03-15T08:00:00Z.
 let start = Timestamp(milliseconds: 1_805_097_600_000)
 
+/// A stopwatch that shows so many seconds.
+func stopwatch(_ seconds: Double = 0) -> Stopwatch {
+    var hasBegun = false
+    return Stopwatch {
+        defer { hasBegun = true }
+        return instant(hasBegun ? seconds : 0)
+    }
+}
+
 func instant(_ seconds: Double) -> BootInstant {
     BootInstant(nanoseconds: Int64(seconds * 1e9))
 }

@@ -1,5 +1,5 @@
 package import Base
-internal import Linux
+package import Linux
 package import Tracking
 
 /// The state of the connection to gpsd and of its receiver. The raw values are those of the control interface.

@@ -32,7 +32,8 @@ class PoolTests(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
 
-    def part(self, name: str, usual: float, needs: tuple = (), command: str = "true", patience: float = 60, load: float = 1) -> Part:
+    def part(self, name: str, usual: float, needs: tuple = (), command: str = "true", patience: float = 60,
+             load: float = 1) -> Part:
         return Part(name, ["sh", "-c", command], self.folder, dict(os.environ), patience, usual, load, needs=needs)
 
     def run_all(self, *parts: Part, cores: int = 1) -> list:

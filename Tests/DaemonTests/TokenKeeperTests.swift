@@ -92,7 +92,8 @@ struct TokenKeeperTests {
         #expect(keeper.check(isForced: false, now: now) == .due(hasToken: false))
         let factory = RequestFactory(sync, version: "1")
         guard
-            case .resting(_, isNetwork: true) = keeper.exchange(with: factory, isIdle: isIdle, now: instant(0))
+            case .resting(_, isNetwork: true) = keeper.exchange(
+                with: factory, isIdle: isIdle, now: instant(0))
         else {
             Issue.record("the exchange has not failed for the network")
             return

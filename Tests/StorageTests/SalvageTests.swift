@@ -128,7 +128,8 @@ struct SalvageTests {
         var workshop = try Workshop(in: directory)
         _ = try workshop.insert(1...2500)
         workshop.store.close()
-        try Connection(path: directory.file("beekon.db"), access: .readWrite).execute("CREATE TABLE alien (a)")
+        try Connection(path: directory.file("beekon.db"), access: .readWrite).execute(
+            "CREATE TABLE alien (a)")
         workshop = try Workshop(in: directory)
         #expect(workshop.store.counts().pending == 2500)
         #expect(workshop.store.salvage.pieces >= 2500 / Salvage.step)

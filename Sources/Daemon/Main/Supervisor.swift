@@ -245,7 +245,8 @@ final class Supervisor {
     private func busy(_ now: BootInstant) -> [(name: String, seconds: Double)] {
         if salvage.pieces != hub.store.salvage.pieces { salvage = (hub.store.salvage.pieces, now) }
         let quiet = salvage.at.map { now.seconds(since: $0) } ?? .infinity
-        return ([("reader", hub.board.readerWork)]
+        return
+            ([("reader", hub.board.readerWork)]
             + hub.uploaders.all.map { (UploaderThreads.name(of: $0.name), $0.work) })
             .map { ($0, min($1.busyFor(now), quiet)) }
     }

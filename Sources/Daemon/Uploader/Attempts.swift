@@ -1,4 +1,5 @@
 internal import Base
+internal import Linux
 internal import Tracking
 internal import Upload
 

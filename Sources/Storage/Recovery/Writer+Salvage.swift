@@ -134,7 +134,9 @@ extension Writer {
             try tables.sessions.insert(salvaged: new, firstSeq: firstSeq)
             let isNew = try tables.locations.insert(salvaged: renamed) > 0
             // Attempts that came to nothing are counted anew from here; a place counts once, whatever becomes of its rows.
-            if isNew, let time = renamed.last?.row.key.ts, try tables.counters.value(Self.reached(name)) < time {
+            if isNew, let time = renamed.last?.row.key.ts,
+                try tables.counters.value(Self.reached(name)) < time
+            {
                 try tables.counters.set(Self.reached(name), to: time)
                 try tables.counters.set(Self.attempt(name), to: 1)
             }

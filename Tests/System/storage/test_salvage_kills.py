@@ -48,8 +48,7 @@ def said(done: subprocess.CompletedProcess, word: str) -> list:
     return [line for line in done.stdout.split("\n")[:-1] if line.startswith(word + " ")]
 
 
-@unittest.skipIf(missing(), missing())
-class SalvageKillTests(unittest.TestCase):
+class SalvageTest(unittest.TestCase):
     # Pages of locations that are overwritten.
     damages = 0
     rows = ROWS
@@ -121,6 +120,9 @@ class SalvageKillTests(unittest.TestCase):
         """Whether a file has the name that it keeps."""
         return ".corrupt-" in name and (name.endswith(".salvaged") or bool(self.damages)) and ".unread" not in name
 
+
+@unittest.skipIf(missing(), missing())
+class SalvageKillTests(SalvageTest):
     def test_killed_at_every_call(self):
         for call, step in [("rename", 1), ("fsync", 1), ("fdatasync", 4), ("pwrite64", 80), ("openat", 18), ("unlink", 1)]:
             kills = 0
@@ -157,15 +159,14 @@ class SalvageKillTests(unittest.TestCase):
 
 
 @unittest.skipIf(missing(), missing())
-class LargeSalvageTests(SalvageKillTests):
+class LargeSalvageTests(SalvageTest):
     """A file that is merely large comes over in the end, however often the power goes on the way."""
 
     rows = 8 * PIECE
-    test_killed_at_every_call = test_killed_twice = test_what_kills_whoever_reads_it_is_left_alone_in_the_end = None
 
     def test_each_life_ends_after_another_piece(self):
         directory = self.fresh()
-        lives = []
+        lives: list = []
         while not lives or lives[-1].returncode and len(lives) < 20:
             lives.append(check(directory, "fdatasync:6"))
         print(f"a large file: {len(lives)} lives")

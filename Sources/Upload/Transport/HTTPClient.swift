@@ -85,7 +85,8 @@ package struct HTTPClient: ~Copyable {
     /// Scheme, host, port and proxy are the same. Of most requests so is the whole url, which costs less to find out.
     private func isSamePlace(_ place: (url: String, proxy: String?), _ options: HTTPOptions) -> Bool {
         place.proxy == options.proxy
-            && (place.url == options.url || Settings.origin(of: place.url) == Settings.origin(of: options.url))
+            && (place.url == options.url
+                || Settings.origin(of: place.url) == Settings.origin(of: options.url))
     }
 
     private mutating func start(_ transfer: Transfer) {

@@ -13,7 +13,11 @@ final class Uploader {
     let hub: Hub
     let port: UploaderPort
     let outbox: Outbox
-    var inForce: SettingsInForce
+    var inForce: SettingsInForce {
+        didSet { destination = inForce.settings.destination(port.name.text) }
+    }
+    /// What the settings in force say of the destination. Found once: each step of a drain asks for it several times.
+    private(set) var destination: Settings.Destination?
     /// That of later settings, by which all will be begun that has not been yet.
     private var promised = 0
     var attempts: Attempts
@@ -47,6 +51,7 @@ final class Uploader {
         self.hub = hub
         self.port = port
         self.inForce = inForce
+        destination = inForce.settings.destination(port.name.text)
         let outbox = Outbox(hub: hub)
         self.outbox = outbox
         self.carrier = carrier
@@ -94,8 +99,6 @@ final class Uploader {
 
     /// The destination's table; nil while it has no url.
     var sync: Settings.Sync? { destination?.sync }
-
-    var destination: Settings.Destination? { inForce.settings.destination(port.name.text) }
 
     var pending: Int {
         if let lane { return lane.hasNews ? 1 : 0 }

@@ -11,6 +11,9 @@ struct AnswerHead {
     /// Bytes of a name, and of a value without the blanks around it, that are looked at; the headers that matter are short.
     private static let textLimit = 256
 
+    /// What a media type ends before.
+    private static let endsType = [UInt8](";, \t".utf8)
+
     /// The value of `Retry-After`, without the blanks around it.
     private(set) var retryAfter: String?
     /// The body is HTML, according to a `Content-Type`: any of them, where there are several.
@@ -87,8 +90,8 @@ struct AnswerHead {
         if line.elementsEqual("\r\n".utf8) || line.elementsEqual("\n".utf8) { isComplete = true }
         guard let first = line.first, !Self.isBlank(first) else { return readContinuation(line) }
         let name = line.prefix(Self.textLimit).prefix { $0 != UInt8(ascii: ":") }
-        let trimmed = name.reversed().drop(while: Self.isBlank)
-        field = Field(rawValue: String(decoding: trimmed.reversed(), as: UTF8.self).lowercased())
+        let trimmed = Self.trimmed(name)
+        field = Field(rawValue: Self.text(trimmed).lowercased())
         guard let field else { return }
         if isFraming(field), trimmed.count < name.count { hasBadLength = true }
         read(line.dropFirst(name.count + 1), of: field)
@@ -107,33 +110,43 @@ struct AnswerHead {
 
     /// RFC 9110 section 5.5: spaces and tabs around a value do not belong to it.
     private mutating func read(_ bytes: Slice<UnsafeRawBufferPointer>, of field: Field) {
-        let trimmed = bytes.drop(while: Self.isBlank).reversed().drop(while: Self.isBlank).reversed()
+        let trimmed = Self.trimmed(bytes)
         if isFraming(field), trimmed.count > Self.textLimit { hasBadLength = true }
-        let value = String(decoding: trimmed.prefix(Self.textLimit), as: UTF8.self)
+        let value = Self.text(trimmed.prefix(Self.textLimit))
         if field == .retryAfter { retryAfter = value }
         // Trailers say nothing of the body.
         guard !isComplete else { return }
         switch field {
         case .contentType:
-            let type = value.lowercased().prefix { $0 != ";" && $0 != "," && $0 != " " && $0 != "\t" }
-            isHTML = isHTML || type == "text/html" || type == "application/xhtml+xml"
+            let type = trimmed.prefix(Self.textLimit).prefix { !Self.endsType.contains($0) }
+            let name = Self.text(type).lowercased()
+            isHTML = isHTML || name == "text/html" || name == "application/xhtml+xml"
         case .contentEncoding: isCoded = isCoded || !(value.isEmpty || value.lowercased() == "identity")
-        case .contentLength: readLength(value)
+        case .contentLength: readLength(trimmed.prefix(Self.textLimit))
         case .transferEncoding, .retryAfter: break
         }
     }
 
     /// RFC 9110 section 8.6: a list of equal numbers is one number. libcurl takes too large a number for none, and then the
     /// end of the connection for the end of the answer.
-    private mutating func readLength(_ value: String) {
-        for part in value.split(separator: ",", omittingEmptySubsequences: false) {
-            let digits = String(
-                part.drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
-            guard digits.utf8.allSatisfy(Self.isDigit),
-                let number = Int64(digits), length == nil || length == number
+    private mutating func readLength(_ list: Slice<UnsafeRawBufferPointer>) {
+        for part in list.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+            let digits = Self.trimmed(part)
+            guard digits.allSatisfy(Self.isDigit),
+                let number = Int64(Self.text(digits)), length == nil || length == number
             else { return hasBadLength = true }
             length = number
         }
+    }
+
+    /// Without the blanks around it.
+    private static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer> {
+        let rest = bytes.drop(while: isBlank)
+        return rest.lastIndex { !isBlank($0) }.map { rest[...$0] } ?? rest[..<rest.startIndex]
+    }
+
+    private static func text(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
+        String(decoding: UnsafeRawBufferPointer(rebasing: bytes), as: UTF8.self)
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool {

@@ -21,8 +21,8 @@ package struct HTTPClient: ~Copyable {
     private var sessions = TLSSessions()
     /// What libcurl's handles use; they are gone before it.
     private let connection = Connection()
-    /// Where that leads: scheme, host, port and proxy.
-    private var place: String?
+    /// Where that leads.
+    private var place: (url: String, proxy: String?)?
     /// Times that a kept connection was closed because there was data on it that no request had asked for.
     package private(set) var unrequested = 0
     /// Where the latest request went: an address in digits, the proxy's if there is one; nil when no connection was made.
@@ -71,9 +71,8 @@ package struct HTTPClient: ~Copyable {
     /// What is kept is used once more only where there is nothing to be read on it: whatever comes before a request is no
     /// answer to it.
     private mutating func checkConnection(_ options: HTTPOptions) {
-        let next = Settings.origin(of: options.url) + " " + (options.proxy ?? "")
-        if next != place, connection.isOpen { disconnect() }
-        place = next
+        if let place, connection.isOpen, !isSamePlace(place, options) { disconnect() }
+        place = (options.url, options.proxy)
         switch connection.unread(isOpaque: options.proxy?.lowercased().hasPrefix("https:") ?? false) {
         case .nothing: break
         case .data:
@@ -81,6 +80,13 @@ package struct HTTPClient: ~Copyable {
             disconnect()
         case .end: disconnect()
         }
+    }
+
+    /// Scheme, host, port and proxy are the same. Of most requests so is the whole url, which costs less to find out.
+    private func isSamePlace(_ place: (url: String, proxy: String?), _ options: HTTPOptions) -> Bool {
+        place.proxy == options.proxy
+            && (place.url == options.url
+                || Settings.origin(of: place.url) == Settings.origin(of: options.url))
     }
 
     private mutating func start(_ transfer: Transfer) {

@@ -334,11 +334,11 @@ class Bench:
     def _read(self, load: Workload):
         """What lists cost, over one connection, one after the other."""
         link = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
-        rows = load.size // load.fleet.size
+        rows, devices = load.size // load.fleet.size, range(1, min(load.fleet.size, READS) + 1)
         for name, paths, unit in (
                 ("CPU of a list of devices, µs/device", ["/v1/devices"] * 20, load.fleet.size),
-                *((f"CPU of reading as {form}, µs/row", [
-                    f"/v1/devices/{number}/locations?format={form}" for number in range(1, min(load.fleet.size, READS) + 1)], rows)
+                *((f"CPU of reading as {form}, µs/row",
+                   [f"/v1/devices/{number}/locations?format={form}" for number in devices], rows)
                   for form in ("json", "packed"))):
             before = processor(self.pid)
             for path in paths:

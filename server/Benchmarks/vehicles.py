@@ -30,7 +30,7 @@ def text(name: bytes) -> str:
 
 @dataclass
 class Fleet:
-    """As many vehicles, numbered from 1, whose tokens have been used before. Tables of earlier servers have no pairs of tokens."""
+    """As many vehicles, numbered from 1, whose tokens have been used before. Earlier servers have no pairs of tokens."""
 
     size: int
     tokens: list = field(default_factory=list)
@@ -45,7 +45,7 @@ class Fleet:
 
     def enter_postgres(self, address: str):
         paired = subprocess.run(
-            ["psql", address, "-XAtqc", "SELECT 1 FROM information_schema.columns WHERE table_name = 'tokens' AND column_name = 'pair'"],
+            ["psql", address, "-XAtqc", "SELECT 1 FROM pg_attribute WHERE attrelid = 'tokens'::regclass AND attname = 'pair'"],
             text=True, check=True, capture_output=True).stdout != ""
         lines = ["COPY devices (id, name, created) FROM STDIN;"]
         lines += [f"{number}\tvehicle {number}\t{FIRST_MS}" for number in range(1, self.size + 1)]

@@ -40,7 +40,9 @@ struct Worker {
             current = try setAside(current, &session)
             guard !current.isEmpty else { return }
             let submissions = current.map(\.submission)
-            let receipts = try session.attempt { (session) throws(StoreError) in try session.store(submissions) }
+            let receipts = try session.attempt { (session) throws(StoreError) in
+                try session.store(submissions)
+            }
             for (waiting, receipt) in zip(current, receipts) { waiting.reply(.success(receipt)) }
         } catch  where error.kind == .missing {
             session.doubtRoom()

@@ -80,7 +80,8 @@ struct LocationText {
         let height = row.altitude.map { ",\(Self.number($0))" } ?? ""
         let place = "\(Self.number(row.longitude)),\(Self.number(row.latitude))\(height)"
         text += (count > 0 ? ",\n" : "\n").utf8
-        text += #"{"type":"Feature","geometry":{"type":"Point","coordinates":[\#(place)]},"properties":{"#.utf8
+        text +=
+            #"{"type":"Feature","geometry":{"type":"Point","coordinates":[\#(place)]},"properties":{"#.utf8
         Self.members(row, to: &text)
         Self.session(location, extras, to: &text)
         text += "}}".utf8

@@ -10,8 +10,8 @@ struct Reader: Sendable {
     let store: Store
     let lists: Lists
 
-    /// Devices that are read at once, each with a status of up to 16 KiB.
-    private static let devicesAtOnce = 64
+    /// Devices that are read at once, each with a status of up to 16 KiB: while their length is not known, and at most.
+    private static let devicesAtOnce = (first: 64, most: 200)
 
     private struct Fleet {
         var last: Int64 = 0
@@ -21,7 +21,8 @@ struct Reader: Sendable {
 
         /// Devices for which so many bytes have room, by the length of those before, and one more.
         func size(of room: Int) -> Int {
-            min(Reader.devicesAtOnce, count > 0 ? room / max(1, bytes / count) + 1 : Reader.devicesAtOnce)
+            guard count > 0 else { return Reader.devicesAtOnce.first }
+            return min(Reader.devicesAtOnce.most, room / max(1, bytes / count) + 1)
         }
     }
 

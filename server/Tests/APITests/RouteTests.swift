@@ -69,7 +69,8 @@ import Testing
         let rows = table.map { "\($0.1) \($0.0.template)" }
         #expect(Set(rows).count == rows.count && Set(rows) == Set(all))
         for (route, _, _) in table {
-            #expect(Description.text.replacing("\n", with: "").contains("\"\(route.template)\":{"), "\(route)")
+            #expect(
+                Description.text.replacing("\n", with: "").contains("\"\(route.template)\":{"), "\(route)")
         }
     }
 

@@ -3,7 +3,7 @@ internal import ServerStore
 /// What is written of a list at once, and all that is held of it: whatever its elements are, and however slow its reader is.
 struct Piece {
     /// Bytes.
-    static let longest = 32 << 10
+    static let longest = 64 << 10
     /// Bytes left for what stands behind the last element.
     private static let margin = 64
 

@@ -56,7 +56,7 @@ struct Listener: Sendable {
         }
     }
 
-    /// Bytes that the kernel holds for a connection; four pieces of an answer.
+    /// Bytes that the kernel holds for a connection; two pieces of an answer.
     private static let sendBuffer: Int32 = 128 << 10
 
     /// Removes what a server that was killed has left. Whoever has the database open is alone.

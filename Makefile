@@ -153,7 +153,7 @@ fleet-live: deps venv  ## Vehicles of the simulation against a beekon-server tha
 	@cd Tests/System/fleet && BEEKOND_VEHICLES=$(or $(VEHICLES),40) BEEKOND_BIN="$(abspath $(BUILD))/debug" \
 	    BEEKON_SERVER_BIN="$(CURDIR)/server/.build/release" $(CURDIR)/.venv/bin/python -m unittest -v test_fleet.LiveTests
 
-bench-server: venv  ## Measure beekon-server beside COPY and bare inserts; BENCH_RUNS=5, BENCH_ONLY="postgres sqlite herd", BENCH_ALONE=1
+bench-server: venv  ## Measure beekon-server beside COPY and bare inserts; BENCH_RUNS=5, BENCH_ONLY="postgres sqlite herd", BENCH_ALONE=1, BENCH_BEFORE=folder
 	@etc/build/server deps
 	@etc/build/server build
 	@.venv/bin/python server/Benchmarks/bench-server $(BENCH_ONLY)

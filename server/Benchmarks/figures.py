@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import http.client
 import json
 import os
 import re
@@ -19,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from server_support.postgres import Postgres
-from server_support.server import Server
+from server_support.server import PROGRAM, Server
 from vehicles import Fleet
 
 HERE = Path(__file__).resolve().parent
@@ -27,6 +28,8 @@ HERE = Path(__file__).resolve().parent
 CONNECTIONS = 64
 # Requests that only ask whether the server lives.
 EMPTY = 20_000
+# Vehicles whose locations are read.
+READS = 300
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -173,11 +176,11 @@ class Sheet:
         return "\n".join(lines)
 
     @staticmethod
-    def insert(table: str, path: str):
+    def insert(table: str, path: str, name: str = "figures"):
         """Between two marks of a document."""
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        begin, end = "<!-- figures -->", "<!-- end of figures -->"
+        begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
         with open(path, "w", encoding="utf-8") as file:
             file.write(text[:text.index(begin) + len(begin)] + f"\n{table}\n" + text[text.index(end):])
 
@@ -203,10 +206,11 @@ LIMITS = [
 
 
 def processor(pid: int) -> float:
-    """Seconds of CPU of a process and of its children that have ended."""
+    """Seconds of CPU of a process, by a clock of nanoseconds, and of its children that have ended, in ticks."""
     with open(f"/proc/{pid}/stat", encoding="ascii") as file:
         fields = file.read().rpartition(")")[2].split()
-    return sum(map(int, fields[11:15])) / TICKS
+    # clock_getcpuclockid(3), which Python has not: the clock of all threads of that process.
+    return time.clock_gettime(~pid << 3 | 2) + sum(map(int, fields[13:15])) / TICKS
 
 
 def resident(pid: int) -> float:
@@ -221,6 +225,9 @@ class Bench:
 
     tools: Tools
     sheet: Sheet
+    program: str = PROGRAM
+    # Batches a second of the open loop; none: half of what the closed one came to.
+    rate: float | None = None
     name: str = ""
     folder: str = ""
     server: Server = field(init=False)
@@ -272,40 +279,75 @@ class Bench:
         """Server and bare database, one after the other, and what the server costs without rows."""
         path, later = load.requests(0), load.requests(1)
         with alone():
-            self._compare(load, path, later)
+            self.begin(load.fleet)
+            try:
+                group = self._serve(load, path, later)
+                self.server.kill()
+                self.bare(load, group)
+            finally:
+                self.end()
 
-    def _compare(self, load: Workload, path: str, later: str):
-        self.begin(load.fleet)
-        try:
-            self.reader = self.server.add_user("bench", "reader")
-            groups = self.count("beekon_server_groups_total")
-            before, database = processor(self.pid), self.database_cpu()
-            closed = self.send("closed", path, CONNECTIONS, stored=load.size)
-            self.note("rows/s", closed["good"] * load.rows / closed["seconds"])
-            used = processor(self.pid) - before
-            self.note("CPU of the server, µs/row", used * 1e6 / load.size)
-            self.note("CPU of the generator, µs/row", closed["cpu"] * 1e6 / load.size)
-            if self.database_cpu():
-                self.note("CPU of the database, µs/row", (self.database_cpu() - database) * 1e6 / load.size)
-            groups = self.count("beekon_server_groups_total") - groups
-            group = max(1, round(load.size / groups))
-            self.note("rows of a transaction", group)
+    def serve(self, load: Workload):
+        """The server alone."""
+        path, later = load.requests(0), load.requests(1)
+        with alone():
+            self.begin(load.fleet)
+            try:
+                self._serve(load, path, later)
+            finally:
+                self.end()
+
+    def _serve(self, load: Workload, path: str, later: str) -> int:
+        """Uploads and reads.
+
+        Returns the rows of a transaction."""
+        self.reader = self.server.add_user("bench", "reader")
+        groups = self.count("beekon_server_groups_total")
+        before, database = processor(self.pid), self.database_cpu()
+        closed = self.send("closed", path, CONNECTIONS, stored=load.size)
+        self.note("rows/s", closed["good"] * load.rows / closed["seconds"])
+        used = processor(self.pid) - before
+        self.note("CPU of the server, µs/row", used * 1e6 / load.size)
+        self.note("CPU of the generator, µs/row", closed["cpu"] * 1e6 / load.size)
+        if self.database_cpu():
+            self.note("CPU of the database, µs/row", (self.database_cpu() - database) * 1e6 / load.size)
+        groups = self.count("beekon_server_groups_total") - groups
+        group = max(1, round(load.size / groups))
+        self.note("rows of a transaction", group)
+        before = processor(self.pid)
+        self.send("closed", path, CONNECTIONS, stored=0)
+        self.note("CPU of a batch that was seen, µs", (processor(self.pid) - before) * 1e6 / load.batches)
+        self._ask_only()
+        self._read(load)
+        self.rate = self.rate or load.batches / closed["seconds"] / 2
+        before = processor(self.pid)
+        with Disk(self.tools.folder) as disk:
+            answer = self.send("open", later, CONNECTIONS, self.rate, stored=load.size)
+        self.note("half load, batches/s", self.rate)
+        self.note("CPU of the server at half load, µs/row", (processor(self.pid) - before) * 1e6 / load.size)
+        self.note("p50 at half load, ms", answer["p50"])
+        self.note("p99 at half load, ms", answer["p99"])
+        self.note("p99 of a page on the disk meanwhile, ms", disk.late)
+        self.note("RSS at most, MB", resident(self.pid))
+        return group
+
+    def _read(self, load: Workload):
+        """What lists cost, over one connection, one after the other."""
+        link = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
+        rows, devices = load.size // load.fleet.size, range(1, min(load.fleet.size, READS) + 1)
+        for name, paths, unit in (
+                ("CPU of a list of devices, µs/device", ["/v1/devices"] * 20, load.fleet.size),
+                *((f"CPU of reading as {form}, µs/row",
+                   [f"/v1/devices/{number}/locations?format={form}" for number in devices], rows)
+                  for form in ("json", "packed"))):
             before = processor(self.pid)
-            self.send("closed", path, CONNECTIONS, stored=0)
-            self.note("CPU of a batch that was seen, µs", (processor(self.pid) - before) * 1e6 / load.batches)
-            self._ask_only()
-            rate = load.batches / closed["seconds"] / 2
-            with Disk(self.tools.folder) as disk:
-                answer = self.send("open", later, CONNECTIONS, rate, stored=load.size)
-            self.note("half load, batches/s", rate)
-            self.note("p50 at half load, ms", answer["p50"])
-            self.note("p99 at half load, ms", answer["p99"])
-            self.note("p99 of a page on the disk meanwhile, ms", disk.late)
-            self.note("RSS at most, MB", resident(self.pid))
-            self.server.kill()
-            self.bare(load, group)
-        finally:
-            self.end()
+            for path in paths:
+                link.request("GET", path, headers={"Authorization": f"Bearer {self.reader}"})
+                answer = link.getresponse()
+                if answer.status != 200 or not answer.read():
+                    raise SystemExit(f"bench: {path}: {answer.status}")
+            self.note(name, (processor(self.pid) - before) * 1e6 / len(paths) / unit)
+        link.close()
 
     def _ask_only(self):
         """What HTTP alone costs."""
@@ -338,7 +380,7 @@ class SQLiteBench(Bench):
     def begin(self, fleet: Fleet):
         self.name = "SQLite"
         self.folder = tempfile.mkdtemp(dir=self.tools.folder)
-        self.server = Server(self.folder).start()
+        self.server = Server(self.folder, program=self.program).start()
         self.server.stop()
         fleet.enter_sqlite(self.server.database)
         self.server.start()
@@ -364,7 +406,7 @@ class PostgresBench(Bench):
         self.postgres = Postgres().start()
         with open(os.path.join(self.postgres.data, "postmaster.pid"), encoding="ascii") as file:
             self.postmaster = int(file.readline())
-        self.server = Server(self.folder, self.postgres.address()).start()
+        self.server = Server(self.folder, self.postgres.address(), program=self.program).start()
         fleet.enter_postgres(self.postgres.address())
 
     def end(self):

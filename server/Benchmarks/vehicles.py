@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import gzip
 import hashlib
 import math
@@ -29,7 +30,7 @@ def text(name: bytes) -> str:
 
 @dataclass
 class Fleet:
-    """As many vehicles, numbered from 1, whose tokens have been used before."""
+    """As many vehicles, numbered from 1, whose tokens have been used before. Earlier servers have no pairs of tokens."""
 
     size: int
     tokens: list = field(default_factory=list)
@@ -43,22 +44,29 @@ class Fleet:
         return [hashlib.sha256(token.encode()).digest() for token in self.tokens]
 
     def enter_postgres(self, address: str):
+        paired = subprocess.run(
+            ["psql", address, "-XAtqc", "SELECT 1 FROM pg_attribute WHERE attrelid = 'tokens'::regclass AND attname = 'pair'"],
+            text=True, check=True, capture_output=True).stdout != ""
         lines = ["COPY devices (id, name, created) FROM STDIN;"]
         lines += [f"{number}\tvehicle {number}\t{FIRST_MS}" for number in range(1, self.size + 1)]
-        lines += ["\\.", "COPY tokens (device, hash, kind, created, expires, used, pair) FROM STDIN;"]
-        lines += [f"{number}\t\\\\x{code.hex()}\t1\t{FIRST_MS}\t{FIRST_MS + 100 * YEAR_MS}\t{FIRST_MS}\t1"
+        columns, end = (", pair", "\t1") if paired else ("", "")
+        lines += ["\\.", f"COPY tokens (device, hash, kind, created, expires, used{columns}) FROM STDIN;"]
+        lines += [f"{number}\t\\\\x{code.hex()}\t1\t{FIRST_MS}\t{FIRST_MS + 100 * YEAR_MS}\t{FIRST_MS}{end}"
                   for number, code in enumerate(self._hashes(), 1)]
         subprocess.run(
             ["psql", address, "-XAtq", "-v", "ON_ERROR_STOP=1"], input="\n".join([*lines, "\\.", "ANALYZE;"]) + "\n", text=True,
             check=True, capture_output=True)
 
     def enter_sqlite(self, path: str):
-        with sqlite3.connect(path) as database:
+        # Closed at once: what another process has open would look like a database that was left open.
+        with contextlib.closing(sqlite3.connect(path)) as database, database:
             database.executemany(
                 "INSERT INTO devices (id, name, created) VALUES (?, ?, ?)",
                 [(number, f"vehicle {number}", FIRST_MS) for number in range(1, self.size + 1)])
+            paired = database.execute("SELECT 1 FROM pragma_table_info('tokens') WHERE name = 'pair'").fetchone()
+            columns, end = (", pair", ", 1") if paired else ("", "")
             database.executemany(
-                "INSERT INTO tokens (device, hash, kind, created, expires, used, pair) VALUES (?, ?, 1, ?, ?, ?, 1)",
+                f"INSERT INTO tokens (device, hash, kind, created, expires, used{columns}) VALUES (?, ?, 1, ?, ?, ?{end})",
                 [(number, code, FIRST_MS, FIRST_MS + 100 * YEAR_MS, FIRST_MS)
                  for number, code in enumerate(self._hashes(), 1)])
 

@@ -22,38 +22,42 @@ enum DeviceText {
     }
 
     static func object(_ device: DeviceState) -> [UInt8] {
-        var text = Array(#"{"id":\#(device.id),"name":"#.utf8)
+        var text: [UInt8] = []
+        append(device, to: &text)
+        return text
+    }
+
+    static func append(_ device: DeviceState, to text: inout [UInt8]) {
+        text += #"{"id":\#(device.id),"name":"#.utf8
         JSONString.append(device.name, to: &text)
         for (name, time) in [
             ("created", device.created as Timestamp?), ("revoked", device.revoked), ("seen", device.seen),
             ("token_shown_again", device.tokenShownAgain),
         ] {
-            if let time { text += Array(#","\#(name)":"\#(time.iso8601)""#.utf8) }
+            if let time { text += #","\#(name)":"\#(time.iso8601)""#.utf8 }
         }
-        if let id = device.otherInstallation { text += Array(#","other_installation":"\#(id)""#.utf8) }
+        if let id = device.otherInstallation { text += #","other_installation":"\#(id)""#.utf8 }
         if let facts = device.facts {
-            if let id = facts.installID { text += Array(#","install_id":"\#(id)""#.utf8) }
+            if let id = facts.installID { text += #","install_id":"\#(id)""#.utf8 }
             for (name, value) in [
                 ("platform", facts.platform as String?), ("sdk_version", facts.version),
                 ("model", facts.model),
             ] {
                 guard let value else { continue }
-                text += Array(#","\#(name)":"#.utf8)
+                text += #","\#(name)":"#.utf8
                 JSONString.append(value, to: &text)
             }
         }
         if let status = device.status {
-            text += Array(#","status_received":"\#(status.received.iso8601)","status":"#.utf8)
+            text += #","status_received":"\#(status.received.iso8601)","status":"#.utf8
             text += line(status.object)
         }
         if let latest = device.latest {
-            text += Array(#","latest":{"#.utf8)
+            text += #","latest":{"#.utf8
             LocationText.members(latest, to: &text)
-            text += Array(
-                #","latitude":\#(LocationText.number(latest.latitude)),"longitude":\#(LocationText.number(latest.longitude))}"#
-                    .utf8)
+            text += #","latitude":\#(LocationText.number(latest.latitude))"#.utf8
+            text += #","longitude":\#(LocationText.number(latest.longitude))}"#.utf8
         }
         text.append(UInt8(ascii: "}"))
-        return text
     }
 }

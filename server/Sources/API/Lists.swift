@@ -17,7 +17,8 @@ struct Lists: Sendable {
     typealias Step<State> = @Sendable (inout State, inout Piece, any Session) throws(StoreError) -> Bool
 
     private struct Page<State: Sendable>: Sendable {
-        var bytes: [UInt8]
+        /// The only copy, however long it waits for a slow reader.
+        var text: ByteBuffer
         var state: State
         var begun: Piece.Begun?
         var isLast: Bool
@@ -33,7 +34,8 @@ struct Lists: Sendable {
         _ mediaType: String, from state: State, head: [UInt8] = [], tail: [UInt8] = [],
         _ step: @escaping Step<State>
     ) async throws -> Response {
-        let lease = try take(Piece.longest)
+        // One that is being taken, and one that may wait behind it.
+        let lease = try take(2 * Piece.longest)
         let first = try await read(Piece(head: head), state, tail, step)
         // Held once, not as long as the answer lasts.
         let waiting = Mutex<Page<State>?>(first)
@@ -48,7 +50,7 @@ struct Lists: Sendable {
                     let (state, begun) = (page.state, page.begun)
                     next = nil
                     // Returns when it has been taken.
-                    try await writer.write(ByteBuffer(bytes: page.bytes))
+                    try await writer.write(page.text)
                     if !page.isLast { next = try await read(Piece(begun: begun), state, tail, step) }
                 }
                 try await writer.finish(nil)
@@ -72,9 +74,9 @@ struct Lists: Sendable {
         try await store.read { session throws(StoreError) in
             var (piece, state) = (piece, state)
             let isLast = try step(&state, &piece, session)
+            if isLast { piece.add(whole: tail) }
             return Page(
-                bytes: isLast ? piece.bytes + tail : piece.bytes, state: state, begun: piece.begun,
-                isLast: isLast)
+                text: ByteBuffer(bytes: piece.bytes), state: state, begun: piece.begun, isLast: isLast)
         }
     }
 }

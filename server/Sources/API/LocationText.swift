@@ -44,11 +44,10 @@ struct LocationText {
     /// Whether extras stand in it.
     var showsExtras: Bool { format == .json || format == .geojson }
 
-    /// The next of them; none is packed by itself.
+    /// Adds the next of them; none is packed by itself.
     ///
     /// - Parameter extras: a JSON object; nil when it has none.
-    func element(_ location: StoredLocation, extras: String?) -> [UInt8] {
-        var text: [UInt8] = []
+    func append(_ location: StoredLocation, extras: String?, to text: inout [UInt8]) {
         switch format {
         case .json: object(location, extras, to: &text)
         case .geojson: feature(location, extras, to: &text)
@@ -56,7 +55,6 @@ struct LocationText {
         case .csv: line(location, to: &text)
         case .packed: PackedTrack.append([location.row], to: &text)
         }
-        return text
     }
 
     /// What stands behind the last.
@@ -69,10 +67,10 @@ struct LocationText {
     }
 
     private func object(_ location: StoredLocation, _ extras: String?, to text: inout [UInt8]) {
-        text += Array((count > 0 ? ",\n{" : "\n{").utf8)
+        text += (count > 0 ? ",\n{" : "\n{").utf8
         Self.members(location.row, to: &text)
-        text += Array(#","latitude":\#(Self.number(location.row.latitude))"#.utf8)
-        text += Array(#","longitude":\#(Self.number(location.row.longitude))"#.utf8)
+        text += #","latitude":\#(Self.number(location.row.latitude))"#.utf8
+        text += #","longitude":\#(Self.number(location.row.longitude))"#.utf8
         Self.session(location, extras, to: &text)
         text.append(UInt8(ascii: "}"))
     }
@@ -81,45 +79,50 @@ struct LocationText {
         let row = location.row
         let height = row.altitude.map { ",\(Self.number($0))" } ?? ""
         let place = "\(Self.number(row.longitude)),\(Self.number(row.latitude))\(height)"
-        text += Array((count > 0 ? ",\n" : "\n").utf8)
-        text += Array(
-            #"{"type":"Feature","geometry":{"type":"Point","coordinates":[\#(place)]},"properties":{"#.utf8)
+        text += (count > 0 ? ",\n" : "\n").utf8
+        text +=
+            #"{"type":"Feature","geometry":{"type":"Point","coordinates":[\#(place)]},"properties":{"#.utf8
         Self.members(row, to: &text)
         Self.session(location, extras, to: &text)
-        text += Array("}}".utf8)
+        text += "}}".utf8
     }
 
     private static func session(_ location: StoredLocation, _ extras: String?, to text: inout [UInt8]) {
-        text += Array(#","session_id":"\#(location.session)""#.utf8)
+        text += #","session_id":""#.utf8
+        location.session.append(to: &text)
+        text.append(UInt8(ascii: "\""))
         if let extras {
-            text += Array(#","extras":"#.utf8)
+            text += #","extras":"#.utf8
             text += extras.utf8
         }
     }
 
     /// What a location is but where, in the words of the envelope.
     static func members(_ row: LocationRow, to text: inout [UInt8]) {
-        text += Array(#""id":"\#(row.id)","timestamp":"\#(row.time.iso8601)""#.utf8)
+        text += #""id":""#.utf8
+        row.id.append(to: &text)
+        text += #"","timestamp":""#.utf8
+        row.time.appendISO8601(to: &text)
+        text.append(UInt8(ascii: "\""))
         for (name, word) in [
             ("trigger", row.codes.trigger), ("motion", row.codes.motion), ("activity", row.codes.activity),
             ("quality", row.codes.quality),
         ] {
-            if let word { text += Array(#","\#(name)":"\#(word)""#.utf8) }
+            if let word { text += #","\#(name)":"\#(word)""#.utf8 }
         }
-        text += Array(#","is_mock":\#(row.codes.isMock)"#.utf8)
+        text += #","is_mock":\#(row.codes.isMock)"#.utf8
         for (name, value) in [
             ("accuracy", row.accuracy), ("speed", row.speed), ("bearing", row.bearing),
             ("altitude", row.altitude),
         ] {
-            if let value { text += Array(#","\#(name)":\#(number(value))"#.utf8) }
+            if let value { text += #","\#(name)":\#(number(value))"#.utf8 }
         }
     }
 
     private func point(_ row: LocationRow, to text: inout [UInt8]) {
-        text += Array(
-            #"<trkpt lat="\#(Self.number(row.latitude))" lon="\#(Self.number(row.longitude))">"#.utf8)
-        if let altitude = row.altitude { text += Array("<ele>\(Self.number(altitude))</ele>".utf8) }
-        text += Array("<time>\(row.time.iso8601)</time></trkpt>\n".utf8)
+        text += #"<trkpt lat="\#(Self.number(row.latitude))" lon="\#(Self.number(row.longitude))">"#.utf8
+        if let altitude = row.altitude { text += "<ele>\(Self.number(altitude))</ele>".utf8 }
+        text += "<time>\(row.time.iso8601)</time></trkpt>\n".utf8
     }
 
     private func line(_ location: StoredLocation, to text: inout [UInt8]) {
@@ -129,7 +132,7 @@ struct LocationText {
         let cells =
             [row.time.iso8601] + numbers.map { $0.map(Self.number) ?? "" } + words.map { $0 ?? "" }
             + [String(row.codes.isMock), row.id.description, location.session.description]
-        text += Array((cells.joined(separator: ",") + "\r\n").utf8)
+        text += (cells.joined(separator: ",") + "\r\n").utf8
     }
 
     /// The shortest text that reads back as the same Double; an integral one without a point.

@@ -10,12 +10,20 @@ struct Reader: Sendable {
     let store: Store
     let lists: Lists
 
-    /// Devices that are read at once, each with a status of up to 16 KiB.
-    private static let devicesAtOnce = 64
+    /// Devices that are read at once, each with a status of up to 16 KiB: while their length is not known, and at most.
+    private static let devicesAtOnce = (first: 64, most: 200)
 
     private struct Fleet {
         var last: Int64 = 0
         var count = 0
+        /// Of all so far.
+        var bytes = 0
+
+        /// Devices for which so many bytes have room, by the length of those before, and one more.
+        func size(of room: Int) -> Int {
+            guard count > 0 else { return Reader.devicesAtOnce.first }
+            return min(Reader.devicesAtOnce.most, room / max(1, bytes / count) + 1)
+        }
     }
 
     /// `GET /v1/devices`
@@ -23,16 +31,21 @@ struct Reader: Sendable {
         try await lists.answer(
             "application/json", from: Fleet(), head: Array(#"{"devices":["#.utf8), tail: Array("]}\n".utf8)
         ) { fleet, piece, session throws(StoreError) in
+            var text: [UInt8] = []
             while true {
-                let devices = try Reading.devices(
-                    after: fleet.last, limit: Self.devicesAtOnce, from: session)
+                // What is read and has no room is read once more.
+                let size = fleet.size(of: piece.room)
+                let devices = try Reading.devices(after: fleet.last, limit: size, from: session)
                 for device in devices {
-                    let text = Array((fleet.count > 0 ? ",\n" : "\n").utf8) + DeviceText.object(device)
+                    text.removeAll(keepingCapacity: true)
+                    text += (fleet.count > 0 ? ",\n" : "\n").utf8
+                    DeviceText.append(device, to: &text)
                     guard try piece.add(text) else { return false }
                     fleet.last = device.id
                     fleet.count += 1
+                    fleet.bytes += text.count
                 }
-                if devices.count < Self.devicesAtOnce { return true }
+                if devices.count < size { return true }
             }
         }
     }
@@ -93,6 +106,7 @@ struct Reader: Sendable {
         }
         // Each is read once, and only when its first location is added: all but one of them are in the piece, too.
         var extras: [Int64: String?] = [:]
+        var text: [UInt8] = []
         for row in rows {
             var own: String?
             if track.text.showsExtras, let digest = row.extras {
@@ -103,7 +117,9 @@ struct Reader: Sendable {
                 extras[digest] = .some(text)
                 own = text
             }
-            guard try piece.add(track.text.element(row, extras: own)) else { return false }
+            text.removeAll(keepingCapacity: true)
+            track.text.append(row, extras: own, to: &text)
+            guard try piece.add(text) else { return false }
             note([row], &track)
         }
         return true

@@ -76,7 +76,11 @@ enum Route: Equatable {
         guard path.utf8.count <= Self.longest, path.hasPrefix("/") else { return nil }
         var parts: [Substring] = []
         for part in path.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
-            // In a path, a plus is a plus.
+            // Nearly all of them stand for themselves; in a path, so does a plus.
+            guard part.utf8.contains(UInt8(ascii: "%")) else {
+                parts.append(part)
+                continue
+            }
             guard let decoded = Fields.decoded(part.replacing("+", with: "%2B")[...]) else { return nil }
             parts.append(decoded[...])
         }

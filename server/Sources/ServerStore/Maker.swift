@@ -60,23 +60,23 @@ struct Maker {
     let batchPatience: Duration
 
     func run() {
-        var session: (any Session)?
+        var session = ThreadSession(open: open, report: report)
         while case .group(let all) = queue.wait(until: { $0.take() }) {
             let now = ContinuousClock.now
             let isLate = { (waiting: WorkQueue.Waiting) in now - waiting.since > patience }
             for waiting in all where isLate(waiting) { waiting.reply(.failure(WorkQueue.late)) }
             serve(all.filter { !isLate($0) }, &session)
             // Weeks are seldom new: no connection is held for them.
-            if session?.isUsable == false || queue.look({ $0.isEmpty }) { session = nil }
+            if !session.isUsable || queue.look({ $0.isEmpty }) { session.close() }
         }
     }
 
     /// One device in its turn; what was made for one may be all that others wait for.
-    private func serve(_ all: [WorkQueue.Waiting], _ session: inout (any Session)?) {
+    private func serve(_ all: [WorkQueue.Waiting], _ session: inout ThreadSession) {
         var rest = all
         do throws(StoreError) {
             let waiting = Set(
-                try attempt(&session) { (session) throws(StoreError) in
+                try session.attempt { (session) throws(StoreError) in
                     try session.unready(all.map(\.submission))
                 })
             for place in all.indices where !waiting.contains(place) { finish(all[place]) }
@@ -93,10 +93,10 @@ struct Maker {
 
     /// - Parameter group: of one device; empty when it has been seen to.
     private func make(
-        _ group: inout [WorkQueue.Waiting], _ session: inout (any Session)?
+        _ group: inout [WorkQueue.Waiting], _ session: inout ThreadSession
     ) throws(StoreError) {
         let submissions = group.map(\.submission)
-        let room = try attempt(&session) { (session) throws(StoreError) in
+        let room = try session.attempt { (session) throws(StoreError) in
             try session.makeRoom(for: submissions)
         }
         var others: [WorkQueue.Waiting] = []
@@ -117,27 +117,6 @@ struct Maker {
         waiting.since = .now
         waiting.due = waiting.since + batchPatience
         writes.change { $0.giveBack(waiting) }
-    }
-
-    /// Once more on a new connection, if this one turns out to be lost.
-    private func attempt<Value>(
-        _ session: inout (any Session)?, _ body: (any Session) throws(StoreError) -> Value
-    ) throws(StoreError) -> Value {
-        do throws(StoreError) {
-            return try body(try current(&session))
-        } catch {
-            guard error.kind == .unavailable, session?.isUsable == false else { throw error }
-            report(error)
-        }
-        session = nil
-        return try body(try current(&session))
-    }
-
-    private func current(_ session: inout (any Session)?) throws(StoreError) -> any Session {
-        if let session { return session }
-        let new = try open()
-        session = new
-        return new
     }
 
     private static let noRoom = StoreError(

@@ -4,11 +4,10 @@ struct Worker {
     /// Takes batches for which something has to be made first.
     let makes: Monitor<MakerQueue>
     let open: @Sendable () throws(StoreError) -> any Session
-    /// Told of what nobody else is: that the database does not answer, and that it does again.
     let report: @Sendable (StoreError) -> Void
 
     func run() {
-        var session: (any Session)?
+        var session = ThreadSession(open: open, report: report)
         while true {
             switch queue.wait(until: { $0.take() }) {
             case .end: return
@@ -17,45 +16,41 @@ struct Worker {
             case .group(let group):
                 store(group, &session)
             }
-            if session?.isUsable == false { session = nil }
+            session.closeIfLost()
         }
     }
 
-    private func perform(_ job: WorkQueue.Job, _ session: inout (any Session)?) {
+    private func perform(_ job: WorkQueue.Job, _ session: inout ThreadSession) {
         guard job.due > .now else { return job.fail(WorkQueue.late) }
         do throws(StoreError) {
-            if job.run(try current(&session), false) { return }
-            session = nil
-            _ = job.run(try current(&session), true)
+            if job.run(try session.current(), false) { return }
+            session.close()
+            _ = job.run(try session.current(), true)
         } catch {
             report(error)
             job.fail(error)
         }
     }
 
-    private func current(_ session: inout (any Session)?) throws(StoreError) -> any Session {
-        if let session { return session }
-        let new = try open()
-        session = new
-        return new
-    }
-
-    private func store(_ group: [WorkQueue.Waiting], _ session: inout (any Session)?) {
+    private func store(_ group: [WorkQueue.Waiting], _ session: inout ThreadSession) {
         let now = ContinuousClock.now
         for waiting in group where waiting.due <= now { waiting.reply(.failure(WorkQueue.late)) }
         var current = group.filter { $0.due > now }
         do throws(StoreError) {
             current = try setAside(current, &session)
             guard !current.isEmpty else { return }
-            let receipts = try stored(current.map(\.submission), &session)
+            let submissions = current.map(\.submission)
+            let receipts = try session.attempt { (session) throws(StoreError) in
+                try session.store(submissions)
+            }
             for (waiting, receipt) in zip(current, receipts) { waiting.reply(.success(receipt)) }
         } catch  where error.kind == .missing {
-            session?.doubtRoom()
+            session.doubtRoom()
             again(current, error, &session)
         } catch {
             report(error)
             // One batch that the database refuses, or that needs too much of it, must not take the others with it.
-            if !error.isOfAll, current.count > 1, session?.isUsable == true {
+            if !error.isOfAll, current.count > 1, session.isUsable {
                 for waiting in current { store([waiting], &session) }
             } else {
                 for waiting in current { waiting.reply(.failure(error)) }
@@ -67,11 +62,11 @@ struct Worker {
     ///
     /// - Returns: the others.
     private func setAside(
-        _ group: [WorkQueue.Waiting], _ session: inout (any Session)?
+        _ group: [WorkQueue.Waiting], _ session: inout ThreadSession
     ) throws(StoreError) -> [WorkQueue.Waiting] {
         let submissions = group.map(\.submission)
         let places = Set(
-            try attempt(&session) { (session) throws(StoreError) in try session.unready(submissions) })
+            try session.attempt { (session) throws(StoreError) in try session.unready(submissions) })
         guard !places.isEmpty else { return group }
         for place in places.sorted() {
             if let refusal = makes.change({ $0.add(group[place]) }) {
@@ -84,7 +79,7 @@ struct Worker {
     /// A row had no place, which was there a moment ago: what retention has dropped meanwhile is made again. Whoever sent it asks
     /// again in the end; to them it must not look as if they had sent something wrong.
     private func again(
-        _ group: [WorkQueue.Waiting], _ error: StoreError, _ session: inout (any Session)?
+        _ group: [WorkQueue.Waiting], _ error: StoreError, _ session: inout ThreadSession
     ) {
         let (hopeless, others) = (
             group.filter { $0.returns >= Self.mostReturns }, group.filter { $0.returns < Self.mostReturns }
@@ -101,25 +96,4 @@ struct Worker {
 
     /// How often a batch is tried while what it needs is dropped again and again.
     private static let mostReturns = 20
-
-    /// A connection that was lost, since the database was restarted, says so when it is used next. The group goes again on a
-    /// new one, once: should the COMMIT have reached the database, it now counts as duplicates.
-    private func stored(
-        _ group: [Submission], _ session: inout (any Session)?
-    ) throws(StoreError) -> [Receipt] {
-        try attempt(&session) { (session) throws(StoreError) in try session.store(group) }
-    }
-
-    private func attempt<Value>(
-        _ session: inout (any Session)?, _ body: (any Session) throws(StoreError) -> Value
-    ) throws(StoreError) -> Value {
-        do throws(StoreError) {
-            return try body(try current(&session))
-        } catch {
-            guard error.kind == .unavailable, session?.isUsable == false else { throw error }
-            report(error)
-        }
-        session = nil
-        return try body(try current(&session))
-    }
 }

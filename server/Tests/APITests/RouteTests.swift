@@ -63,18 +63,60 @@ import Testing
                 callers.map { $0.may(method, route) ? "+" : "-" }.joined() == expected, "\(method) \(route)")
         }
         // Every method of every route is a row, and each is described.
-        let paths = Dictionary(grouping: table, by: \.0.template)
-        for (template, rows) in paths {
-            #expect(rows.first.map { $0.0.methods.count } == rows.count, "\(template)")
-            #expect(Description.text.replacing("\n", with: "").contains("\"\(template)\":{"), "\(template)")
+        let all = sequence(first: Route.batches, next: \.next).flatMap { route in
+            route.methods.map { "\($0) \(route.template)" }
         }
-        #expect(paths.count == 31, "as many as Route has cases")
+        let rows = table.map { "\($0.1) \($0.0.template)" }
+        #expect(Set(rows).count == rows.count && Set(rows) == Set(all))
+        for (route, _, _) in table {
+            #expect(
+                Description.text.replacing("\n", with: "").contains("\"\(route.template)\":{"), "\(route)")
+        }
     }
 
     @Test("what a page of another site must not do needs the companion of the session") func companions() {
         #expect(Caller.needsCompanion(.post, .devices) && Caller.needsCompanion(.delete, .device(1)))
         #expect(Caller.needsCompanion(.put, .password("a")) && Caller.needsCompanion(.post, .logout))
         #expect(!Caller.needsCompanion(.get, .devices) && !Caller.needsCompanion(.post, .login))
+    }
+}
+
+extension Route {
+    /// The one behind it, each once: a switch, so that a new one has to have its place.
+    fileprivate var next: Route? {
+        switch self {
+        case .batches: .logs
+        case .logs: .token
+        case .token: .enroll
+        case .enroll: .claims
+        case .claims: .claim(1)
+        case .claim: .devices
+        case .devices: .device(1)
+        case .device: .locations(1)
+        case .locations: .events(1)
+        case .events: .trips(1)
+        case .trips: .log(1)
+        case .log: .tokens(1)
+        case .tokens: .installations(1)
+        case .installations: .commands(1)
+        case .commands: .command(1, 1)
+        case .command: .stream
+        case .stream: .login
+        case .login: .logout
+        case .logout: .session
+        case .session: .users
+        case .users: .user("a")
+        case .user: .password("a")
+        case .password: .key
+        case .key: .description
+        case .description: .clock
+        case .clock: .doctor
+        case .doctor: .backup
+        case .backup: .metrics
+        case .metrics: .live
+        case .live: .ready
+        case .ready: nil
+        }
     }
 }
 

@@ -61,7 +61,10 @@ enum PostgresSchema {
         CREATE TABLE logs(
             device bigint NOT NULL, received bigint NOT NULL, text text NOT NULL, PRIMARY KEY (device, received));
         """,
+        // Locked first, in the order in which uploads, exchanges and enrolments of the version before take them: neither waits for
+        // the other.
         """
+        LOCK TABLE claims, users, devices, tokens, batches, presence, extras IN ACCESS EXCLUSIVE MODE;
         CREATE TABLE clock(
             id bigint PRIMARY KEY, guarded bigint NOT NULL, running bigint NOT NULL, watcher bigint NOT NULL,
             turn bigint NOT NULL, leap bigint, held bigint NOT NULL, synchronised bigint NOT NULL);
@@ -131,7 +134,7 @@ enum PostgresSchema {
     /// Of advisory locks, which are numbers that a whole database shares: `BKSV`, and a counter.
     static let lock: Int64 = 0x424B_5356_0000_0001
 
-    /// How often an upgrade is tried: it locks tables that servers of the version before use, in another order.
+    /// How often an upgrade is tried: who reads may lock tables in another order.
     private static let mostTries = 20
 
     static func upgrade(_ session: PostgresSession) throws(PostgresSession.Refusal) {

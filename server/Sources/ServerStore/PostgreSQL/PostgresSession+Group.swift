@@ -208,11 +208,11 @@ extension PostgresSession {
     private func receipts(
         of group: PostgresGroup, _ fresh: PostgresGroup.Fresh, inserted: Set<PostgresGroup.Key>?
     ) throws(Refusal) -> [Receipt] {
-        let judgements = try judgeInstallations(of: group)
-        let commands = try waitingCommands(
-            for: Set(
-                group.places.filter { judgements[$0].standing != .other }.map { group.submission($0).device }),
-            at: group.received, age: group.age)
+        let (known, waiting) = try knownAndWaiting(group)
+        let judgements = try judgeInstallations(of: group, known)
+        let obedient = Set(
+            group.places.filter { judgements[$0].standing != .other }.map { group.submission($0).device })
+        let commands = try offered(waiting.filter { obedient.contains($0.device) }, at: group.received)
         var receipts = group.receipts(fresh, inserted: inserted, commands: commands)
         // By device, as presence has been locked.
         for place in group.places {
@@ -232,14 +232,32 @@ extension PostgresSession {
         return receipts
     }
 
-    /// Behind the locks on presence, so that two servers never bind two installations.
-    private func judgeInstallations(
-        of group: PostgresGroup
-    ) throws(Refusal) -> [(standing: Installations.Standing, change: Installations.Change?)] {
+    /// Which installations the devices of a group are, and what they are to do: one statement, since each costs a way to the
+    /// database and back. It comes behind the locks on presence, so that two servers never bind two installations.
+    private func knownAndWaiting(
+        _ group: PostgresGroup
+    ) throws(Refusal) -> (known: [Int64: Installations.Known], waiting: [WaitingCommand]) {
         let rows = try query(
-            "SELECT \(Installations.columns) FROM installations WHERE device = ANY($1)",
-            with: [.array(.int8, group.devices.map { .integer($0) })])
-        let judgements = group.judgements(Installations.known(rows))
+            """
+            SELECT device, number, name, arguments, expires, offered, NULL::uuid AS id, NULL::bigint AS state
+            FROM (\(WaitingCommand.query("device = ANY($1)"))) AS waiting
+            UNION ALL
+            SELECT device, NULL, NULL, NULL, NULL, NULL, id, state FROM installations WHERE device = ANY($1)
+            """,
+            with: [
+                .array(.int8, group.devices.map { .integer($0) }), .cell(.integer(group.age.milliseconds)),
+            ])
+        let waiting = rows.compactMap { WaitingCommand($0) }
+        return (
+            Installations.known(rows.map { [$0[0], $0[6], $0[7]] }),
+            waiting.sorted { ($0.device, $0.number) < ($1.device, $1.number) }
+        )
+    }
+
+    private func judgeInstallations(
+        of group: PostgresGroup, _ known: [Int64: Installations.Known]
+    ) throws(Refusal) -> [(standing: Installations.Standing, change: Installations.Change?)] {
+        let judgements = group.judgements(known)
         let changed = group.places.filter { judgements[$0].change != nil }
         try bind(changed.filter { judgements[$0].change?.told == nil }.map { group.submission($0) })
         for place in changed {
@@ -271,19 +289,13 @@ extension PostgresSession {
             ])
     }
 
-    private func waitingCommands(
-        for devices: Set<Int64>, at now: Timestamp, age: Timestamp
+    /// Commands that go with the answers, of each device as many as fit, which are noted as offered.
+    ///
+    /// - Parameter waiting: by device and number.
+    private func offered(
+        _ waiting: [WaitingCommand], at now: Timestamp
     ) throws(Refusal) -> [Int64: [WaitingCommand]] {
-        guard !devices.isEmpty else { return [:] }
-        let rows = try query(
-            WaitingCommand.query("device = ANY($1)"),
-            with: [
-                .array(.int8, devices.sorted().map { .integer($0) }),
-                .cell(.integer(age.milliseconds)),
-            ])
-        guard !rows.isEmpty else { return [:] }
-        let all = rows.compactMap { WaitingCommand($0) }
-        let commands = Dictionary(grouping: all, by: \.device).mapValues(\.prefixThatFits)
+        let commands = Dictionary(grouping: waiting, by: \.device).mapValues(\.prefixThatFits)
         for (device, list) in commands.sorted(by: { $0.key < $1.key }) {
             for command in list where !command.wasOffered {
                 _ = try query(

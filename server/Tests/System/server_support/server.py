@@ -33,8 +33,9 @@ class Answer:
 class Server:
     """One database, and the server that may be running on it; always at the same port."""
 
-    def __init__(self, folder: str, database: str | None = None, options: tuple = ()):
+    def __init__(self, folder: str, database: str | None = None, options: tuple = (), program: str = PROGRAM):
         self.folder = folder
+        self.program = program
         self.database = database or os.path.join(folder, "server.db")
         self.port = new_port()
         self.options = options
@@ -50,7 +51,7 @@ class Server:
     def launch(self) -> Server:
         """Starts it and does not wait."""
         self.child = Child(
-            [PROGRAM, "--database", self.database, "--listen", f"127.0.0.1:{self.port}", *self.options], self.log,
+            [self.program, "--database", self.database, "--listen", f"127.0.0.1:{self.port}", *self.options], self.log,
             env={**os.environ, **self.environment})
         return self
 
@@ -93,7 +94,7 @@ class Server:
         """Runs one of its verbs, beside the server or without it."""
         verb, rest = arguments[:2], arguments[2:]
         return subprocess.run(
-            [PROGRAM, *verb, "--database", self.database, *rest], capture_output=True, text=True, timeout=120)
+            [self.program, *verb, "--database", self.database, *rest], capture_output=True, text=True, timeout=120)
 
     def add_device(self, name: str) -> dict:
         done = self.verb("device", "add", "--json", name)

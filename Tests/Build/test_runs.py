@@ -2,6 +2,7 @@
 import importlib.machinery
 import importlib.util
 import os
+import re
 import sys
 import tempfile
 import unittest
@@ -120,6 +121,17 @@ class ResultTests(unittest.TestCase):
             refused, = self.test.unexpected(skips)
         self.assertTrue(refused.endswith("a: gpsd is not installed"), refused)
 
+    def test_events_that_nobody_logs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "logged")
+            self.test.begin_log(path)
+            everything = self.test.never_logged(path)
+            self.assertGreater(len(everything), 40)
+            identity = everything[0].rsplit("(", 1)[1].rstrip(")")
+            with open(path, "w", encoding="ascii") as file:
+                file.write(f"{identity}\n" * 2)
+            self.assertEqual(self.test.never_logged(path), everything[1:])
+
     def test_each_part_has_its_time(self):
         for name, taken in self.test.stored_seconds().items():
             self.assertGreaterEqual(min(taken), 0, name)
@@ -142,6 +154,16 @@ class NightlyTests(unittest.TestCase):
             states = {line.split("|")[1].strip(): line.split("|")[2].strip() for line in file if line.startswith("| `")}
         self.assertEqual(states.pop("`swift`"), "run")
         self.assertEqual(set(states.values()), {"**not run**"})
+
+    def test_each_file_that_a_part_names_is_there(self):
+        test = script("test")
+        found = [words for _, command in self.nightly.PARTS.values() for words in re.findall(r"etc/build/test ([^;]*)", command)]
+        self.assertGreater(len(found), 5)
+        for words in found:
+            with self.subTest(words), mock.patch.object(sys, "argv", ["test", *words.replace("\\\n", " ").split()]):
+                self.assertEqual(test.Plan(test.parsed()).unknown_names(), [])
+        with mock.patch.object(sys, "argv", ["test", "test_crash", "nobody", "BaseTests", "server/BaseTests"]):
+            self.assertEqual(test.Plan(test.parsed()).unknown_names(), ["nobody", "server/BaseTests"])
 
     def test_what_failed_is_one_line(self):
         run = Run(Part("x", [], "", {}, 1, 1), 1, "one\nFAILED: a | b\nmake: nothing\n", 1, 1)

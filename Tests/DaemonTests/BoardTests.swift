@@ -85,18 +85,4 @@ struct BoardTests {
         #expect(Log.escaped("\r\n") == "\\u{d}\\u{a}")
         #expect(Log.escaped("") == "")
     }
-
-    @Test("every event of the log has a MESSAGE_ID of its own")
-    func messageIDs() {
-        let events: [Log.Event] = [
-            .started, .stopped, .sessionStarted, .sessionResumed, .sessionStopped, .sourceChanged,
-            .receiverTime,
-            .storageFailed, .storageRecovered, .databaseQuarantined, .rowsDropped,
-            .deadLettersExpired, .uploadFailed,
-            .uploadRecovered,
-            .batchRejected, .uploaded, .control, .configuration, .identity, .threadStuck,
-        ]
-        #expect(Set(events.map(\.rawValue)).count == events.count)
-        #expect(events.allSatisfy { $0.rawValue.count == 32 && $0.rawValue.allSatisfy(\.isHexDigit) })
-    }
 }

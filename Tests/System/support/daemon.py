@@ -17,6 +17,7 @@ from support.conservation import DatabaseContents, Ledger
 from support.control_client import ConnectionClosed, ControlClient, Refusal
 from support.listener import Listener
 from support.programs import program
+from support.virtual_time import current
 from support.waiting import PATIENCE, wait_for
 
 # Seconds between uploads, so that no scheduled one falls into a test: the first round ends at a random moment.
@@ -82,8 +83,17 @@ class Beekond:
 
     def launch(self) -> Beekond:
         """Starts it and does not wait."""
-        self._child = Child(self.command(), self.log, env={**os.environ, **self.environment})
+        self._child = Child(self.command(), self.log, env={**os.environ, **self._journal(), **self.environment})
         return self
+
+    def _journal(self) -> dict:
+        """In a run of all tests the ids of what is logged are noted (`sd_journal_sendv` in virtual_time.c), for which the daemon
+        has to believe that standard error leads to the journal."""
+        if "BEEKOND_LOGGED" not in os.environ or not current():
+            return {}
+        with open(self.log, "ab") as file:
+            status = os.fstat(file.fileno())
+        return {"JOURNAL_STREAM": f"{status.st_dev}:{status.st_ino}"}
 
     def start(self) -> Beekond:
         """Starts it and waits until it answers."""
@@ -98,6 +108,7 @@ class Beekond:
         self.ledger = Ledger()
         self.installation = self.status()["install_id"]
         self.ledger.stored |= set(DatabaseContents(self).counts)
+        self._spare()
         self._listen()
 
     def _listen(self):
@@ -114,7 +125,22 @@ class Beekond:
                 self.ledger.is_complete = False
             self.ledger.stored |= set(listener.ids)
         self.ledger.stored |= set(DatabaseContents(self).counts)
+        self._spare()
         return self.ledger
+
+    def destinations(self) -> dict[str, str]:
+        """URLs of those that are to have every row."""
+        sections = {"main": self.sections.get("sync", {})}
+        sections |= {name.removeprefix("destination."): values for name, values in self.sections.items()
+                     if name.startswith("destination.") and name.count(".") == 1}
+        return {name: values["url"] for name, values in sections.items()
+                if "url" in values and values.get("deliver", "all") == "all"}
+
+    def _spare(self):
+        """What was stored before a destination was there it need not have."""
+        assert self.ledger
+        for name in self.destinations():
+            self.ledger.spared.setdefault(name, set(self.ledger.stored))
 
     def _answers(self) -> bool:
         if not self.child.running:
@@ -145,23 +171,27 @@ class Beekond:
     def call(self, method: str, **parameters) -> dict:
         if self._client is None:
             self._client = self.connect()
-        if method not in ("DeleteLocations", "PurgeRejected", "Rebatch", "Resend"):
+        if method not in ("DeleteLocations", "ForgetDestination", "PurgeRejected", "Rebatch", "Resend"):
             return self._client.call(method, **parameters)
-        with self.noting(method):
+        with self.noting(method, parameters.get("destination", "main")):
             return self._client.call(method, **parameters)
 
     @contextmanager
-    def noting(self, method: str) -> Iterator[None]:
-        """Enters into the account what an administrator's request does, if it succeeds: the rows it deletes, or which
-        of them may arrive twice."""
+    def noting(self, method: str, destination: str = "main") -> Iterator[None]:
+        """Enters into the account what an administrator's request does, if it succeeds: the rows it deletes, or that a
+        destination is not to have, or which of them may arrive twice."""
         if not self.ledger:
             yield
             return
         stored, before = self.account().stored, DatabaseContents(self)
         yield
         after = DatabaseContents(self)
-        if method in ("DeleteLocations", "PurgeRejected"):
+        if method in ("DeleteLocations", "ForgetDestination", "PurgeRejected"):
             self.ledger.deleted |= stored - set(after.counts)
+        if method == "PurgeRejected":
+            self.ledger.spared.setdefault(destination, set()).update(before.dead.get(destination, {}))
+        if method == "ForgetDestination":
+            self.ledger.spared.pop(destination, None)
         if method in ("DeleteLocations", "Rebatch"):
             self.ledger.dissolved |= before.frozen - after.frozen
         if method == "Resend":

@@ -12,6 +12,14 @@ from support.virtual_time import VirtualTime, current
 FATAL = "BEEKOND_VIRTUAL_FATAL"
 
 
+class NeverCame(AssertionError):
+    """The call has not been made: the daemon is not killed."""
+
+    def __init__(self, number: int, calls: int):
+        super().__init__(f"call {number} was never made: there were {calls}")
+        self.calls = calls
+
+
 def _time() -> VirtualTime:
     time_now = current()
     assert time_now, "places are counted in virtual time only"
@@ -69,5 +77,5 @@ def _expect(daemon: Beekond, number: int, within: float):
     calls = time_now.calls
     time_now.count_calls(0)
     if daemon.is_running:
-        raise AssertionError(f"call {number} was never made: there were {calls}")
+        raise NeverCame(number, calls)
     daemon.kill()

@@ -46,6 +46,8 @@ class DestinationTests(SystemTest):
         sections = {f"destination.{name}": {"interval_seconds": NEVER, **values} for name, values in others.items()}
         fake = self.fake()
         daemon = self.daemon(fake.port, sync={"url": main.url, "batch_size": 5}, **sections).start()
+        daemon.keep_account()
+        self.addCleanup(self.check_conserved, daemon)
         daemon.call("Start")
         fake.settle()
         fake.drive(count - 1)

@@ -111,18 +111,27 @@ class FakeDaemon:
 
     installation = ONE
 
-    def __init__(self, pending=(), uploaded=(), dead=(), frozen=()):
-        self._rows: list = [(number(row), 0, None) for row in pending]
-        self._rows += [(number(row), 1, None) for row in uploaded]
-        self._rows += [(number(row), 0, number(batch)) for row, batch in dead]
+    def __init__(self, pending=(), uploaded=(), dead=(), frozen=(), owed=None):
+        self._owed = [(name, number(row)) for name, rows in (owed or {}).items() for row in rows]
+        self._rows: list = [(number(row), 0) for row in pending] + [(number(row), 1) for row in uploaded]
+        # Of `main`, or of the destination that is named behind.
+        self._dead = [(rest or "main", number(row), number(batch)) for row, batch, *rest in dead for rest in ["".join(rest)]]
         self._frozen = [(number(batch),) for batch in frozen]
 
     def query(self, statement: str) -> list:
-        return self._frozen if "FROM batches" in statement else self._rows
+        for table, rows in (("batches", self._frozen), ("debts", self._owed), ("rejected", self._dead),
+                            ("destinations", [("main",), ("other",)] if self._owed else [])):
+            if f"FROM {table}" in statement:
+                return rows
+        return self._rows
+
+    def destinations(self) -> dict:
+        return {"main": "main", **({"other": "other"} if self._owed else {})}
 
 
 class FakeReceiver:
-    def __init__(self, **batches):
+    def __init__(self, url: str = "main", **batches):
+        self.url = url
         self._batches = batches
 
     def batches_of(self, installation: str) -> dict:
@@ -163,6 +172,21 @@ class LedgerTests(unittest.TestCase):
         for fault, (stored, daemon, receiver) in cases.items():
             with self.subTest(fault):
                 self.assertEqual(self.faults(stored, daemon, receiver), [fault])
+
+    def test_of_several_each_must_have_it(self):
+        ledger = Ledger()
+        ledger.stored = {text(name) for name in "abcde"}
+        # The first was there before the other one.
+        ledger.spared = {"main": set(), "other": {text("a")}}
+        daemon = FakeDaemon(pending="abd", owed={"other": "b", "main": "d"}, dead=["cYother"])
+        main, other = FakeReceiver(a="X", b="X", c="X", e="X"), FakeReceiver("other", d="Y", e="Y")
+        self.assertEqual(ledger.faults(daemon, [main, other]), [])
+        # The other one has what it is still owed.
+        self.assertEqual(ledger.faults(daemon, [main, FakeReceiver("other", b="Y", d="Y", e="Y")]),
+                         ["received, and pending outside its batch: " + text("b")])
+        for ours, others, fault in ((main, FakeReceiver("other", d="Y"), "other: " + text("e")),
+                                    (FakeReceiver(a="X", b="X", c="X"), other, "main: " + text("e"))):
+            self.assertEqual(ledger.faults(daemon, [ours, others]), ["lost for " + fault])
 
 
 class WireTests(SystemTest):

@@ -22,11 +22,13 @@ from support.drive import Drive, feed
 from support.places import killed_at, places_of
 from support.ports import NOBODY, new_port
 from support.programs import needs_gpsd
-from support.seeds import seed
+from support.seeds import kills, seed
 from support.system_test import SystemTest
 from support.waiting import let_pass, wait_for
 
-KILLS = int(os.environ.get("BEEKOND_KILLS", "25"))
+KILLS = kills(25, 100)
+# Between which the whole distance is compared.
+LIVES = kills(12, 100)
 # As `make system-test` has them in virtual machines, which lose what their disk had not written as well.
 CUTS = int(os.environ.get("BEEKOND_CUTS", "4"))
 # Seconds that a machine takes to boot.
@@ -75,12 +77,12 @@ class OdometerTests(CtlTest):
         chance = random.Random(number)
         gps, daemon = self.begin()
         drive = Drive(days_ago(0.9))
-        for _ in range(4):
+        for _ in range(max(4, LIVES // 3)):
             drive.stand(150)
             drive.go(chance.randint(300, 600), chance.uniform(8, 33))
         drive.stand(200)
         highest, at = 0, 0
-        for _ in range(12):
+        for _ in range(LIVES):
             portion = chance.randint(100, 240)
             feed(gps, daemon, drive.moments[at:at + portion], chance)
             at += portion
@@ -91,7 +93,7 @@ class OdometerTests(CtlTest):
         truth = drive.moments[-1].metres
         daemon.wait_status(lambda status: status["odometer_meters"] > 0.9 * truth, "the last stop is counted")
         error = (self.metres(daemon) - truth) / truth
-        print(f"odometer over 12 kills: {truth:.0f} m driven, error {100 * error:.3f} %")
+        print(f"odometer over {LIVES} kills: {truth:.0f} m driven, error {100 * error:.3f} %")
         self.assertLess(abs(error), 0.005)
 
     def test_it_is_right_over_power_cuts(self):

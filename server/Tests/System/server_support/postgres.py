@@ -1,6 +1,8 @@
 """A PostgreSQL server of the tests' own, in a private folder. Started as a program: on a socket, without a network."""
 from __future__ import annotations
 
+import atexit
+import functools
 import glob
 import os
 import pwd
@@ -13,29 +15,44 @@ import tempfile
 BIN = next(iter(sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)), "")
 
 
+def run(folder: str, program: str, *arguments: str):
+    """Runs it in that folder, of which `postgres` is the owner where we are root: PostgreSQL refuses to run as root."""
+    owner: dict = {}
+    if os.getuid() == 0:
+        user = pwd.getpwnam("postgres")
+        os.chown(folder, user.pw_uid, user.pw_gid)
+        owner = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+    done = subprocess.run(
+        [program, *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        **owner)
+    if done.returncode:
+        raise AssertionError(f"{program}: {done.stdout}")
+
+
+@functools.cache
+def fresh() -> str:
+    """A cluster as `initdb` makes it, once for all tests of a file: a copy is there in a tenth of the time."""
+    folder = tempfile.mkdtemp(prefix="beekon-pg-", dir="/tmp")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    data = os.path.join(folder, "data")
+    run(folder, os.path.join(BIN, "initdb"), "-D", data, "-U", "beekon", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+    return data
+
+
 class Postgres:
-    """One cluster. It refuses to run as root, so that it then runs as user `postgres`."""
+    """One cluster."""
 
     def __init__(self):
         # Short, because the path of a socket may have 107 bytes at most.
         self.folder = tempfile.mkdtemp(prefix="beekon-pg-", dir="/tmp")
         self.data = os.path.join(self.folder, "data")
-        self._options: dict = {}
-        if os.getuid() == 0:
-            user = pwd.getpwnam("postgres")
-            os.chown(self.folder, user.pw_uid, user.pw_gid)
-            self._options = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-        self._run("initdb", "-D", self.data, "-U", "beekon", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+        run(self.folder, "cp", "-a", fresh(), self.data)
         with open(os.path.join(self.data, "postgresql.conf"), "a", encoding="utf-8") as file:
             file.write(f"listen_addresses = ''\nunix_socket_directories = '{self.folder}'\nmax_connections = 200\n"
                        "shared_buffers = 64MB\nlog_min_messages = fatal\n")
 
     def _run(self, program: str, *arguments: str):
-        done = subprocess.run(
-            [os.path.join(BIN, program), *arguments], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, **self._options)
-        if done.returncode:
-            raise AssertionError(f"{program}: {done.stdout}")
+        run(self.folder, os.path.join(BIN, program), *arguments)
 
     def address(self, database: str = "postgres") -> str:
         return f"postgresql:///{database}?host={self.folder}&user=beekon"

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from server_support import hostile_vehicle, load
@@ -63,10 +64,12 @@ def uploads(server: Server, tokens: str, seconds: float) -> dict:
         stdout=subprocess.PIPE, check=True).stdout)
 
 
-def play(scene: str, server: Server, seconds: float, connections: int | None = None) -> Outcome:
+def play(scene: str, server: Server, seconds: float, connections: int | None = None,
+         afterwards: Callable[[Server, str], None] | None = None) -> Outcome:
     """Runs a scene beside uploads.
 
     :param server: it runs; is bounded from now on.
+    :param afterwards: is called with the token of the other vehicle when the scene is over and the server runs still.
     """
     assert server.child
     bound = Bound(server.child.process.pid)
@@ -89,6 +92,8 @@ def play(scene: str, server: Server, seconds: float, connections: int | None = N
         pid = server.child.process.pid
         resident, running = high_water(pid), server.running
         rest = attack.stdout.read()
+        if afterwards and running:
+            afterwards(server, other["access_token"])
     finally:
         attack.kill()
         attack.wait()

@@ -1,7 +1,7 @@
 """Ten real beekond, three servers behind nginx, one PostgreSQL; any of them is killed after some of their rows have arrived.
-Afterwards every fix that any daemon reported as stored is in the database exactly once, and nothing else is, but what a daemon had
-committed and was killed before it could say so. BEEKOND_SERVER_KILLS=200 for the long run, in which PostgreSQL is stopped at once
-twenty times."""
+Afterwards every fix that any daemon reported as stored is in the database exactly once, and nothing else is, but what a daemon
+had committed and was killed before it could say so. BEEKOND_SERVER_KILLS=200 for the long run, in which PostgreSQL is stopped at
+once twenty times."""
 from __future__ import annotations
 
 import contextlib

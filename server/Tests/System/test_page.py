@@ -16,6 +16,13 @@ from server_support.page_test import PageTest
 from server_support.server import envelope
 from support.waiting import wait_for
 
+# The marks are on the map.
+DRAWN = """() => {
+    const marks = document.querySelector("canvas[data-layer=marks]");
+    const pixels = marks?.width && marks.getContext("2d").getImageData(0, 0, marks.width, marks.height).data;
+    return pixels && pixels.some(value => value);
+}"""
+
 
 class ScreenTests(PageTest):
     program = ""
@@ -135,6 +142,8 @@ class ScreenTests(PageTest):
         page.goto(self.server.url + "/#/map?at=52.51500,13.39000,14")
         page.reload()
         page.get_by_role("button", name=re.compile("Courier 8")).wait_for()
+        # Who presses sees something there.
+        page.wait_for_function(DRAWN)
         box = page.locator(".map").bounding_box()
         page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         plate.get_by_role("heading", name="Courier 8").wait_for()

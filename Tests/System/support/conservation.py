@@ -92,7 +92,8 @@ class DatabaseContents:
     """The locations, dead letters and frozen batches in a database."""
 
     def __init__(self, daemon):
-        self.pending, self.uploaded = set(), set()
+        self.pending: set = set()
+        self.uploaded: set = set()
         # How often each is there for one destination.
         self.counts: dict = {}
         # Rows that each destination is owed, and its dead letters with their batches.

@@ -10,6 +10,7 @@ import sqlite3
 import sys
 import threading
 import unittest
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -143,7 +144,7 @@ class LoginTests(ServerTest):
         new = self.known("ada", password="another horse battery")
         none = ("", "beekon_known=", "beekon_known=bkk.1.2.3", "beekon_known=" + "x" * 2000)
         for cookie in (forged, later, others, rita, old, *none):
-            wait_for(lambda cookie=cookie: self.is_a_stranger("ada", "another horse battery", cookie), cookie)
+            wait_for(partial(self.is_a_stranger, "ada", "another horse battery", cookie), cookie)
         self.shut("ada")
         self.assertEqual(self.log_in("ada", "another horse battery", new)[0], 200)
         # Beside others, as browsers send them.

@@ -77,7 +77,7 @@ let package = Package(
 
         target("Base"),
         target("Tracking", ["Base"]),
-        target("Linux", ["CLinux"]),
+        target("Linux", ["Base", "CLinux"]),
         target("GPSD", ["Base", "CGPS", "Linux", "Tracking"]),
         target("Sensors", ["Base", "Linux", "Tracking"]),
         target("SQLite", ["CSQLite"]),

@@ -53,6 +53,14 @@ static inline CURLcode ccurl_set_sockets(CURL *h, ccurl_open open, ccurl_close c
     return curl_easy_setopt(h, CURLOPT_CLOSESOCKETDATA, context);
 }
 
+typedef int (*ccurl_awaits)(CURL *h, curl_socket_t socket, int events, void *context, void *unused);
+
+// From then on `multi` tells what it waits for. `context` must outlive it.
+static inline CURLMcode ccurl_set_awaits(CURLM *multi, ccurl_awaits awaits, void *context) {
+    curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, context);
+    return curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, awaits);
+}
+
 static inline CURLcode ccurl_get_long(CURL *h, CURLINFO info, long *value) {
     return curl_easy_getinfo(h, info, value);
 }

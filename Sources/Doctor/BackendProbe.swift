@@ -123,7 +123,7 @@ enum BackendProbe {
     /// - Parameter id: of the batch.
     /// - Returns: nil when there is no memory for it.
     static func exchange(_ request: Request, id: UUIDv7, _ sync: Settings.Sync) -> Outcome? {
-        guard var client = HTTPClient(), let wakeup = try? Wakeup() else { return nil }
+        guard let client = HTTPClient(), let wakeup = try? Wakeup() else { return nil }
         let factory = RequestFactory(hurried(sync), version: Release.version)
         let outcome = client.post(
             request.body, factory.options(for: request, of: id, authorization: nil),

@@ -51,7 +51,7 @@ extension Fleet {
             return .made(.envelope)
         case .settle: return .done
         // Nothing here refuses a batch for good, and there are no tokens that could expire.
-        case .checkRefusedToken, .refreshToken, .awaitAnswer, .cancelRequest, .reject, .isolate,
+        case .checkRefusedToken, .refreshToken, .awaitToken, .awaitAnswer, .cancelRequest, .reject, .isolate,
             .markPermanent,
             .weighRefusal, .freezeProbe, .condemn:
             return .storageFailed

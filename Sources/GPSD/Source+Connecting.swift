@@ -27,10 +27,10 @@ extension Source {
     mutating func finishConnecting(
         since: BootInstant, now: BootInstant, _ events: inout [Event]
     ) throws(SystemError) {
-        var poll = PollSet()
-        poll.add(descriptor, read: false, write: true)
-        poll.wait(seconds: 0)
-        guard poll.isWritable(0) else {
+        var rest = Rest()
+        rest.add(descriptor, read: false, write: true)
+        rest.wait(seconds: 0)
+        guard rest.isWritable(0) else {
             guard now.seconds(since: since) >= Self.connectTimeout else { return }
             disconnect()
             return try connect(now: now, after: SystemError("connect to \(host):\(port)", code: ETIMEDOUT))

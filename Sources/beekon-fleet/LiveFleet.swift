@@ -59,18 +59,23 @@ struct LiveFleet {
         _ departures: Mailbox<Fleet.Departure>, to sync: Settings.Sync, _ tokens: [String], number: Int,
         _ arrivals: Mailbox<Arrival>
     ) {
-        guard var carrier = Carrier(version: "fleet", installID: "fleet", destination: "main") else { return }
+        guard let http = HTTPClient() else { return }
+        var carrier = Carrier(http, version: "fleet", installID: "fleet", destination: "main")
         while true {
-            var poll = PollSet()
-            poll.add(departures.wakeup.descriptor)
-            poll.wait(seconds: nil)
+            var rest = Rest()
+            rest.add(departures.wakeup.descriptor)
+            rest.wait(seconds: nil)
             for departure in departures.takeAll() {
                 let time = Timestamp(milliseconds: Clock.realtimeMilliseconds())
                 carrier.begin(
                     departure.request, of: departure.batch, to: sync,
                     authorization: "Bearer " + tokens[departure.vehicle], at: time, now: .current())
-                var progress = carrier.advance(wakeup: departures.wakeup)
-                while progress == .underway { progress = carrier.advance(wakeup: departures.wakeup) }
+                var progress = carrier.advance(now: .current())
+                while progress == .underway {
+                    var rest = carrier.rest(now: .current())
+                    rest.wait(now: .current())
+                    progress = carrier.advance(now: .current())
+                }
                 var arrival = Arrival(porter: number, vehicle: departure.vehicle)
                 if case .ended(.answer(let reply)) = progress {
                     arrival.judgement = reply.judged(
@@ -94,10 +99,10 @@ struct LiveFleet {
             fleet.departures = []
             dispatch()
             if now >= plan.end, idle.count == porters.count, waiting.isEmpty { break }
-            var poll = PollSet()
-            poll.add(arrivals.wakeup.descriptor)
+            var rest = Rest()
+            rest.add(arrivals.wakeup.descriptor)
             let due = fleet.due ?? (now < plan.end ? plan.end : now.advanced(bySeconds: 1))
-            poll.wait(seconds: max(due.seconds(since: simulated(.current())), 0) / speedUp)
+            rest.wait(seconds: max(due.seconds(since: simulated(.current())), 0) / speedUp)
         }
         let account = fleet.account
         print(

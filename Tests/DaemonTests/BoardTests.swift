@@ -49,31 +49,33 @@ struct BoardTests {
         "the receiver's time is carried on by the boot clock, and counts unless the system's is known to be good"
     )
     func wallClock() {
-        let clock = WallClock()
-        let system = Timestamp(milliseconds: Clock.realtimeMilliseconds())
-        #expect(abs(clock.time(now: instant(0)).seconds(since: system)) < 5)
-        #expect(clock.system(now: instant(0)).isKnownGood == Clock.isSynchronised())
-        let wrong = system.advanced(bySeconds: -1e8)
-        clock.observe(wrong, now: instant(1000))
-        let time = clock.time(now: instant(1060))
-        if Clock.isSynchronised() {
-            #expect(abs(time.seconds(since: system)) < 5)
-        } else {
-            #expect(time == wrong.advanced(bySeconds: 60))
-            #expect(!clock.system(now: instant(1060)).isKnownGood)
+        let system = start
+        for isSynchronised in [true, false] {
+            let clock = WallClock(
+                Moment(boot: instant(0), system: system, isSynchronised: isSynchronised))
+            #expect(clock.time(now: instant(2)) == system.advanced(bySeconds: 2))
+            #expect(clock.system(now: instant(0)).isKnownGood == isSynchronised)
+            let wrong = system.advanced(bySeconds: -1e8)
+            clock.observe(wrong, now: instant(1000))
+            let time = clock.time(now: instant(1060))
+            #expect(time == (isSynchronised ? system : wrong.advanced(bySeconds: -1000)).advanced(bySeconds: 1060))
+            #expect(clock.system(now: instant(1060)).isKnownGood == isSynchronised)
+            // A clock that is set meanwhile counts from the next turn on.
+            clock.begin(
+                Moment(boot: instant(1060), system: start.advanced(bySeconds: 9), isSynchronised: true))
+            #expect(clock.time(now: instant(1061)) == start.advanced(bySeconds: 10))
         }
     }
 
     @Test("a system clock within a minute of the receiver's is known to be good", arguments: [-50.0, 0, 50])
     func agreement(seconds: Double) {
-        let clock = WallClock()
-        let system = Timestamp(milliseconds: Clock.realtimeMilliseconds())
-        clock.observe(system.advanced(bySeconds: seconds), now: instant(1000))
+        let clock = WallClock(Moment(boot: instant(1000), system: start, isSynchronised: false))
+        clock.observe(start.advanced(bySeconds: seconds), now: instant(1000))
         #expect(clock.system(now: instant(1000)).isKnownGood)
-        #expect(abs(clock.time(now: instant(1000)).seconds(since: system)) < 5)
+        #expect(clock.time(now: instant(1000)) == start)
         // Disagreement that comes later is seen too.
-        clock.observe(system.advanced(bySeconds: 100), now: instant(1001))
-        #expect(clock.system(now: instant(1001)).isKnownGood == Clock.isSynchronised())
+        clock.observe(start.advanced(bySeconds: 100), now: instant(1001))
+        #expect(!clock.system(now: instant(1001)).isKnownGood)
     }
 
     @Test("control characters of any kind do not reach the log")

@@ -40,7 +40,7 @@ final class Desk {
 
     /// One turn of the main loop.
     func turn() {
-        var poll = PollSet()
+        var poll = Rest()
         server.addTo(&poll, at: 0)
         poll.wait(seconds: 0.002)
         server.serve(poll, now: now)

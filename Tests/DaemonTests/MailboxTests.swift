@@ -68,7 +68,7 @@ struct MailboxTests {
         while hub.reader.post(.forget(0)) {}
         hub.reader.wakeup.clear()
         hub.readerSettings.put(NewSettings(settings: Settings()))
-        var poll = PollSet()
+        var poll = Rest()
         poll.add(hub.reader.wakeup.descriptor)
         poll.wait(seconds: 30)
         #expect(poll.isReadable(0) && hub.hasWorkForReader)

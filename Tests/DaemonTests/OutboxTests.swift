@@ -127,41 +127,14 @@ struct OutboxTests {
             workshop.hub.main.takeAll().count { if case .settingsAdopted(.main) = $0 { true } else { false } }
         }
         #expect(port.snapshot.revision == nil)
-        uploader.endStep(now: instant(1))
+        uploader.endTurn()
         #expect(port.snapshot.revision == 0 && adopted() == 1)
-        uploader.endStep(now: instant(1))
+        uploader.endTurn()
         #expect(adopted() == 0)
         port.settings.put(SettingsInForce(revision: 1, settings: Settings()))
         uploader.runCommands(now: instant(1))
         #expect(port.snapshot.revision == 0 && adopted() == 0)
-        uploader.endStep(now: instant(1))
+        uploader.endTurn()
         #expect(port.snapshot.revision == 1 && adopted() == 1)
-    }
-
-    @Test("while tokens are exchanged it goes by new settings that leave them alone, and by no others")
-    func exchange() throws {
-        let workshop = try Workshop()
-        let port = workshop.hub.uploaders.main
-        var settings = Settings()
-        var sync = Settings.Sync()
-        sync.url = "https://a.example/"
-        sync.auth = Settings.Auth()
-        settings.sync = sync
-        let tokens = TokenStore(directory: try StateDirectory(workshop.state), credentials: nil)
-        let uploader = try #require(
-            Uploader(
-                port: port, hub: workshop.hub, inForce: SettingsInForce(settings: settings), installID: "i",
-                tokens: tokens, now: instant(0)))
-        settings.sync?.intervalSeconds = 9
-        port.settings.put(SettingsInForce(revision: 1, settings: settings))
-        uploader.adoptAhead(now: instant(1))
-        #expect(port.snapshot.revision == 1)
-        settings.sync?.url = "https://b.example/"
-        port.settings.put(SettingsInForce(revision: 2, settings: settings))
-        uploader.adoptAhead(now: instant(1))
-        #expect(port.snapshot.revision == 1)
-        uploader.runCommands(now: instant(1))
-        uploader.endStep(now: instant(1))
-        #expect(port.snapshot.revision == 2)
     }
 }

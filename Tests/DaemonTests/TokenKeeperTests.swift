@@ -11,22 +11,25 @@ import Upload
 struct TokenKeeperTests {
     private let directory: TemporaryDirectory
     private let rig: ReportRig
+    private let endpoint: FakeTransport
     private let keeper: TokenKeeper
     private let now = instant(1000)
 
     init() throws {
         directory = try TemporaryDirectory()
         rig = try ReportRig()
-        keeper = try Self.keeper(directory, rig)
+        let endpoint = FakeTransport()
+        self.endpoint = endpoint
+        keeper = try Self.keeper(directory, rig, endpoint)
     }
 
     private static func keeper(
-        _ directory: TemporaryDirectory, _ rig: ReportRig
+        _ directory: TemporaryDirectory, _ rig: ReportRig, _ endpoint: FakeTransport = FakeTransport()
     ) throws -> TokenKeeper {
         TokenKeeper(
             store: TokenStore(directory: try StateDirectory(directory.file("state")), credentials: nil),
-            port: rig.port, board: rig.board, clock: WallClock(now: instant(0)), report: rig.report,
-            now: instant(1000))
+            port: rig.port, board: rig.board, clock: wallClock(), report: rig.report,
+            transport: { endpoint }, now: instant(1000))
     }
 
     private func sync(access: String? = "a0", refreshURL: String? = nil) -> Settings.Sync {
@@ -90,24 +93,26 @@ struct TokenKeeperTests {
         let sync = sync(access: nil, refreshURL: "http://127.0.0.1:1/token")
         keeper.configure(sync, now: now)
         #expect(keeper.check(isForced: false, now: now) == .due(hasToken: false))
-        let factory = RequestFactory(sync, version: "1")
-        guard
-            case .resting(_, isNetwork: true) = keeper.exchange(
-                with: factory, isIdle: isIdle, now: instant(0))
-        else {
+        #expect(keeper.begin(with: RequestFactory(sync, version: "1"), isIdle: isIdle, now: now) == nil)
+        #expect(keeper.isExchanging && keeper.advance(isStopping: false, now: now) == nil)
+        endpoint.outcomes = [.failure(TransportFailure(kind: .network, message: "no route"))]
+        guard case .resting(_, isNetwork: true) = keeper.advance(isStopping: false, now: now) else {
             Issue.record("the exchange has not failed for the network")
             return
         }
-        #expect(rig.report.snapshot.lastError?.hasPrefix("the token could not be refreshed") == true)
+        #expect(!keeper.isExchanging)
+        // One for its own sake says nothing about uploads.
+        let error = rig.report.snapshot.lastError
+        #expect(isIdle ? error == nil : error?.hasPrefix("the token could not be refreshed") == true)
         // A drain reports its own end.
         #expect(rig.lines().count == (isIdle ? 1 : 0))
-        guard case .resting(_, isNetwork: true) = keeper.check(isForced: false, now: .current()) else {
+        guard case .resting(_, isNetwork: true) = keeper.check(isForced: false, now: now) else {
             Issue.record("nothing has to be waited for")
             return
         }
-        #expect(keeper.check(isForced: true, now: .current()) == .due(hasToken: false))
+        #expect(keeper.check(isForced: true, now: now) == .due(hasToken: false))
         keeper.networkReturned()
-        #expect(keeper.check(isForced: false, now: .current()) == .due(hasToken: false))
+        #expect(keeper.check(isForced: false, now: now) == .due(hasToken: false))
     }
 
     @Test("tokens that are damaged are put aside, and the board says so")

@@ -26,7 +26,7 @@ struct TokenLoanTests {
         func keeper(_ port: UploaderPort) -> TokenKeeper {
             TokenKeeper(
                 store: TokenStore(directory: state, credentials: nil, destination: port.name), port: port,
-                board: rig.board, clock: WallClock(now: instant(0)), report: rig.report, shared: shared,
+                board: rig.board, clock: wallClock(), report: rig.report, shared: shared,
                 now: now)
         }
         main = keeper(rig.port)

@@ -20,6 +20,20 @@ func stopwatch(_ seconds: Double = 0) -> Stopwatch {
     }
 }
 
+/// One by which it is now at boot.
+func wallClock(isSynchronised: Bool = Clock.isSynchronised()) -> WallClock {
+    let system = Timestamp(milliseconds: Clock.realtimeMilliseconds())
+    return WallClock(Moment(boot: instant(0), system: system, isSynchronised: isSynchronised))
+}
+
+extension Turns {
+    /// Shows how things stand, and says what there is to say.
+    func endTurn(now: BootInstant = instant(1)) {
+        publish(now: now)
+        outbox.send()
+    }
+}
+
 func instant(_ seconds: Double) -> BootInstant {
     BootInstant(nanoseconds: Int64(seconds * 1e9))
 }
@@ -47,7 +61,7 @@ final class Workshop {
         // What a power cut would do is not tested here.
         let store = try Store(
             directory: state, options: StoreOptions(durability: .normal, destinations: .main))
-        hub = try Hub(store: store, files: files)
+        hub = try Hub(store: store, files: files, clock: wallClock())
         var random = SeededGenerator(seed: 5)
         ids = UUIDv7Generator(using: &random)
         session = ids.next(at: start)
@@ -70,7 +84,7 @@ final class Workshop {
 
     /// The same store, with small files that remain when storage is broken.
     func hubWithFilesApart() throws -> Hub {
-        try Hub(store: hub.store, files: SmallFiles(try StateDirectory(filesApart)))
+        try Hub(store: hub.store, files: SmallFiles(try StateDirectory(filesApart)), clock: wallClock())
     }
 
     /// What a disk that is gone looks like: the next operation finds no directory to open the database in.

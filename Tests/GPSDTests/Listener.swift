@@ -56,7 +56,7 @@ struct Listener: ~Copyable {
             events += source.run(now: boot(now))
             if condition(events, self) { return events }
             try #require(monotonicSeconds() < end, "waited in vain after \(events)")
-            var poll = PollSet()
+            var poll = Rest()
             poll.add(source.descriptor, read: !source.wantsWrite, write: source.wantsWrite)
             poll.wait(seconds: 1)
         }

@@ -28,7 +28,7 @@ private struct Line: ~Copyable {
     mutating func reports(_ count: Int) throws -> [Report] {
         var reports: [Report] = []
         let isComplete = try wait(upTo: 5) {
-            var poll = PollSet()
+            var poll = Rest()
             poll.add(socket.raw)
             poll.wait(seconds: 1)
             _ = try read(into: &reports)
@@ -53,7 +53,7 @@ func splitEverywhere() throws {
         try line.gpsd.send(Array(text.utf8.prefix(cut)))
         // Read whatever has arrived before the rest is sent.
         var first: [Report] = []
-        var poll = PollSet()
+        var poll = Rest()
         poll.add(line.socket.raw)
         poll.wait(seconds: 5)
         let count = try line.read(into: &first)

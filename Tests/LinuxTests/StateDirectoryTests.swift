@@ -46,7 +46,7 @@ func oldOrNew() throws {
         let content = try #require(try directory.read("state"))
         try #require(contents.contains(content))
         reads += 1
-        var poll = PollSet()
+        var poll = Rest()
         poll.add(done.descriptor)
         poll.wait(seconds: 0)
         return poll.isReadable(0)

@@ -5,7 +5,7 @@ import Testing
 @testable import Linux
 
 private func isReady(_ descriptor: Int32, within seconds: Double? = 0) -> Bool {
-    var poll = PollSet()
+    var poll = Rest()
     poll.add(descriptor)
     poll.wait(seconds: seconds)
     return poll.isReadable(0)
@@ -65,7 +65,7 @@ func pollTimeouts() throws {
 func pollEntries() throws {
     let (quiet, loud) = (try Wakeup(), try Wakeup())
     loud.signal()
-    var poll = PollSet()
+    var poll = Rest()
     poll.add(-1)
     poll.add(quiet.descriptor)
     poll.add(loud.descriptor, read: true, write: true)

@@ -49,9 +49,9 @@ final class AuthRig {
     /// One whole exchange, written down.
     @discardableResult
     func exchange(_ answer: Authenticator.Answer) -> Authenticator.Result? {
-        guard auth.begin(instant) != nil else { return nil }
+        guard let request = auth.begin(instant) else { return nil }
         auth.saved()
-        let result = auth.end(answer, instant, using: &random)
+        let result = auth.end(answer, request.mapping, instant, using: &random)
         auth.saved()
         return result
     }

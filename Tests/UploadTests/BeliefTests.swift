@@ -13,7 +13,7 @@ struct BeliefTests {
     ) throws -> Seen {
         let server = try answering(
             "HTTP/1.1 \(status) OK\r\n\(head)Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
-        var client = try httpClient()
+        let client = try httpClient()
         return client.ask([1], options(server.url), acknowledging: id, wakeup: try Wakeup()) { false }
     }
 
@@ -61,7 +61,7 @@ struct BeliefTests {
     }
 
     private func plain(_ url: String) throws -> Seen {
-        var client = try httpClient()
+        let client = try httpClient()
         return client.ask([1], options(url), wakeup: try Wakeup()) { false }
     }
 

@@ -45,10 +45,9 @@ struct CarrierTests {
             link.drain()
         }
         let url = "mqtt://127.0.0.1:\(broker.port)"
-        guard var carrier = Carrier(version: "1", installID: "i", destination: "main") else {
-            throw SetUpFailed(operation: "libcurl", code: 0)
-        }
-        #expect(carrier.descriptor == -1 && carrier.due == nil && carrier.tend() == nil)
+        var carrier = Carrier(try httpClient(), version: "1", installID: "i", destination: "main")
+        #expect(isTended(&carrier) == false)
+        #expect(carrier.tend() == nil)
         let delivery = try carry(&carrier, to: sync(url))
         #expect(delivery == Delivery(puback(0)))
         guard case .answer(let reply) = delivery else { return }
@@ -56,8 +55,8 @@ struct CarrierTests {
             as: .owntracks, of: FormatSamples.id, by: sync(url), at: FormatSamples.time)
         #expect(judgement.verdict == .accepted && judgement.broker?.code == 0)
         #expect(subscriber.hears(MQTTMessage(topic: "owntracks/u/d", payload: Self.request.body)))
-        carrier.rest(sync(url))
-        #expect(carrier.descriptor == -1)
+        carrier.pause(sync(url))
+        #expect(isTended(&carrier) == false)
         guard
             case .answer(.http(let answer)) = try carry(
                 &carrier, to: sync("http://127.0.0.1:\(server.port)/pub", isMQTT: false))
@@ -67,14 +66,15 @@ struct CarrierTests {
         }
         #expect(answer.status == 204)
         #expect(try carry(&carrier, to: sync(url, keeps: true)) == Delivery(puback(0)))
-        carrier.rest(sync(url, keeps: true))
-        #expect(carrier.descriptor >= 0 && carrier.due != nil && carrier.tend() == nil)
+        carrier.pause(sync(url, keeps: true))
+        #expect(isTended(&carrier) == true)
+        #expect(carrier.tend() == nil)
         // Another network, perhaps.
         carrier.networkReturned()
-        #expect(carrier.descriptor == -1 && carrier.due == nil)
+        #expect(isTended(&carrier) == false)
         #expect(try carry(&carrier, to: sync(url, keeps: true)) == Delivery(puback(0)))
-        carrier.rest(nil)
-        #expect(carrier.descriptor == -1)
+        carrier.pause(nil)
+        #expect(isTended(&carrier) == false)
     }
 
     /// What a server does with a connection: refuses before it has read the request, says nothing, or answers.
@@ -102,9 +102,7 @@ struct CarrierTests {
             link.finish()
             link.drain()
         }
-        guard var carrier = Carrier(version: "1", installID: "i", destination: "main") else {
-            throw SetUpFailed(operation: "libcurl", code: 0)
-        }
+        var carrier = Carrier(try httpClient(), version: "1", installID: "i", destination: "main")
         let request = Request(format: .beekon, body: Self.large)
         var sync = Settings.Sync()
         sync.url = server.url
@@ -127,9 +125,7 @@ struct CarrierTests {
     @Test("a message without a topic is refused, and not sent")
     func noTopic() throws {
         let broker = try Broker()
-        guard var carrier = Carrier(version: "1", installID: "i", destination: "main") else {
-            throw SetUpFailed(operation: "libcurl", code: 0)
-        }
+        var carrier = Carrier(try httpClient(), version: "1", installID: "i", destination: "main")
         let wakeup = try Wakeup()
         carrier.begin(
             Request(format: .owntracks, body: [1]), of: FormatSamples.id,

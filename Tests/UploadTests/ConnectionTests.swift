@@ -32,7 +32,7 @@ struct ConnectionTests {
     func deaf() throws {
         let (isDone, done) = (try Wakeup(), try Wakeup())
         let server = try RawServer { _ in
-            var poll = PollSet()
+            var poll = Rest()
             poll.add(isDone.descriptor)
             poll.wait(seconds: 10)
             done.signal()
@@ -45,7 +45,7 @@ struct ConnectionTests {
     @Test("the connection is kept between requests")
     func kept() throws {
         let server = try answering(Self.created)
-        var client = try httpClient()
+        let client = try httpClient()
         let wakeup = try Wakeup()
         for _ in 0..<3 {
             #expect(client.ask([1], options(server.url), wakeup: wakeup) { false } == Self.success)
@@ -60,7 +60,7 @@ struct ConnectionTests {
             if link.request() { link.send(Self.created) }
             if isReset { link.reset() }
         }
-        var client = try httpClient()
+        let client = try httpClient()
         let wakeup = try Wakeup()
         for count in 1...3 {
             #expect(client.ask([1], options(server.url), wakeup: wakeup) { false } == Self.success)
@@ -75,7 +75,7 @@ struct ConnectionTests {
             if link.request() { link.send(Self.created) }
             _ = link.head()
         }
-        var client = try httpClient()
+        let client = try httpClient()
         let wakeup = try Wakeup()
         #expect(client.ask([1], options(server.url), wakeup: wakeup) { false } == Self.success)
         #expect(client.ask([2], options(server.url), wakeup: wakeup) { false } == Self.success)
@@ -85,7 +85,7 @@ struct ConnectionTests {
     @Test("disconnect closes the kept connection, and the next request opens another")
     func disconnect() throws {
         let server = try answering(Self.created)
-        var client = try httpClient()
+        let client = try httpClient()
         let wakeup = try Wakeup()
         for count in 1...2 {
             #expect(client.ask([1], options(server.url), wakeup: wakeup) { false } == Self.success)
@@ -102,7 +102,7 @@ struct ConnectionTests {
             if !hasFailed.raise() { return }
             while link.request() { link.send(Self.created) }
         }
-        var client = try httpClient()
+        let client = try httpClient()
         let wakeup = try Wakeup()
         let first = client.ask([1], options(server.url), wakeup: wakeup) { false }
         #expect(first.isNetworkFailure)
@@ -117,7 +117,7 @@ struct ConnectionTests {
             link.drain()
         }
         let wakeup = try Wakeup()
-        var client = try httpClient()
+        let client = try httpClient()
         // On a connection that stands, libcurl has no timers of its own that would end its sleep early.
         #expect(client.ask([1], options(server.url), wakeup: wakeup) { false } == Self.success)
         let isCancelled = Flag()
@@ -143,9 +143,9 @@ struct ConnectionTests {
             _ = wait { isAsked.raisedAt != nil || pause() }
             link.send(Self.created)
         }
-        var client = try httpClient()
+        let client = try httpClient()
         let outcome = client.ask([1], options(server.url), wakeup: wakeup) {
-            var poll = PollSet()
+            var poll = Rest()
             poll.add(wakeup.descriptor)
             poll.wait(seconds: 0)
             if poll.isReadable(0) { isAsked.raise() }

@@ -67,7 +67,8 @@ extension DrainTests {
             ] + withoutToken),
         Place(
             name: "refreshing", path: Place.frozen + [.token(.due(hasToken: true))],
-            exits: tokens.map { (.token($0), .perform(.checkToken(isForced: false))) }),
+            exits: [(.underway, .perform(.awaitToken))]
+                + tokens.map { (.token($0), .perform(.checkToken(isForced: false))) }),
         Place(
             name: "checking again", path: Place.frozen + [.token(.due(hasToken: true)), .token(.dead)],
             exits: [
@@ -91,7 +92,7 @@ extension DrainTests {
             ] + withoutToken),
         Place(
             name: "refreshing a refused token", path: Place.refused + [.token(.due(hasToken: true))],
-            exits: [(.token(.usable), .perform(.send))] + withoutToken),
+            exits: [(.underway, .perform(.awaitToken)), (.token(.usable), .perform(.send))] + withoutToken),
         Place(
             name: "recording 200", path: Place.sending + [Place.answer(200)],
             exits: [(.done, .perform(.acknowledge(freezingNext: true)))]),

@@ -183,8 +183,10 @@ struct DrainTests {
         case .reject: [.done, .suspected, .full]
         case .isolate: [.done, .suspected]
         case .freezeNext: [Place.frozen[1], .frozen(rows: 1, isIsolating: true), .nothingPending]
-        case .checkToken, .checkRefusedToken, .refreshToken:
+        case .checkToken, .checkRefusedToken:
             tokens.map { .token($0) } + Array(repeating: .token(.usable), count: 10)
+        case .refreshToken, .awaitToken:
+            [.underway] + tokens.map { .token($0) } + Array(repeating: .token(.usable), count: 10)
         case .send: [.underway, .gone]
         case .awaitAnswer:
             [.underway, .failed(isForTime: true), .failed(isForTime: false)] + answers
@@ -222,7 +224,7 @@ struct DrainTests {
                     if case .made = event { isPostscript = true }
                 case .freezeNext, .freezeProbe: isPostscript = false
                 case .send, .awaitAnswer, .registerEndpoint, .checkToken, .checkRefusedToken, .refreshToken,
-                    .cancelRequest, .countTimeout, .reject, .isolate, .markPermanent, .weighRefusal, .condemn,
+                    .awaitToken, .cancelRequest, .countTimeout, .reject, .isolate, .markPermanent, .weighRefusal, .condemn,
                     .settle:
                     #expect(!isAccepted)
                 }

@@ -7,7 +7,7 @@ import Testing
 @Suite("a request whose answer is read")
 struct ExchangeBodyTests {
     private func exchange(_ url: String) throws -> (outcome: Seen, body: [UInt8]) {
-        var client = try httpClient()
+        let client = try httpClient()
         let outcome = client.post([], options(url), wakeup: try Wakeup()) { false }
         guard case .answer(let answer) = outcome else { return (Seen(outcome), []) }
         return (Seen(outcome), answer.body)

@@ -142,7 +142,7 @@ import Tracking
         sync.url = server.url + "?key=v"
         let request = format.request(FormatSamples.bare, extras: nil)
         let options = RequestFactory(sync, version: "1").options(for: request, authorization: nil)
-        var client = try httpClient()
+        let client = try httpClient()
         let seen = client.ask(request.body, options, wakeup: try Wakeup()) { false }
         #expect(seen == .response(status: 200, retryAfter: nil))
         let sent = try #require(server.requests.first)

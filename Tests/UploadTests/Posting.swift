@@ -37,9 +37,54 @@ func httpClient() throws -> HTTPClient {
     return client
 }
 
+/// The present moment.
+func bootTime() -> BootInstant { BootInstant(nanoseconds: Clock.boot()) }
+
+extension Rest {
+    /// Until it is over, or somebody signals, or a second has passed.
+    func wait(or wakeup: Wakeup) {
+        let now = bootTime()
+        var rest = self
+        rest.add(wakeup.descriptor)
+        rest.end(by: now.advanced(bySeconds: 1))
+        rest.wait(now: now)
+    }
+}
+
+extension HTTPClient {
+    /// Waits until there is anything to do, and does it.
+    func advance(wakeup: Wakeup) -> Progress {
+        rest(now: bootTime()).wait(or: wakeup)
+        return advance()
+    }
+}
+
+extension MQTTClient {
+    /// Waits until there is anything to do, and does it.
+    mutating func advance(wakeup: Wakeup) -> Progress {
+        rest(now: bootTime()).wait(or: wakeup)
+        return advance(now: bootTime())
+    }
+
+    mutating func tend() -> String? { tend(now: bootTime()) }
+}
+
+extension Carrier {
+    /// Waits until there is anything to do, and does it.
+    mutating func advance(wakeup: Wakeup) -> Progress {
+        rest(now: bootTime()).wait(or: wakeup)
+        return advance(now: bootTime())
+    }
+
+    mutating func tend() -> String? { tend(now: bootTime()) }
+}
+
+/// There is a connection to be kept alive.
+func isTended(_ carrier: inout Carrier) -> Bool { carrier.tendingRest.end != nil }
+
 extension HTTPClient {
     /// Sends a batch, and judges the answer.
-    mutating func ask(
+    func ask(
         _ body: [UInt8], _ options: HTTPOptions, acknowledging id: String? = nil, wakeup: Wakeup,
         isCancelled: () -> Bool
     ) -> Seen {
@@ -52,7 +97,7 @@ extension HTTPClient {
 func post(
     _ url: String, _ body: [UInt8] = Array("{}".utf8), headers: [String] = [], timeout: Double = 10
 ) throws -> Seen {
-    var client = try httpClient()
+    let client = try httpClient()
     return client.ask(body, options(url, headers: headers, timeout: timeout), wakeup: try Wakeup()) { false }
 }
 

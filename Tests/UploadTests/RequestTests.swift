@@ -43,7 +43,7 @@ struct RequestTests {
         let server = try answering(Self.created)
         var options = options(server.url, headers: ["Content-Type: application/json"])
         options.method = method
-        var client = try httpClient()
+        let client = try httpClient()
         let wakeup = try Wakeup()
         #expect(
             client.ask(Array("{}".utf8), options, wakeup: wakeup) { false }
@@ -86,7 +86,7 @@ struct RequestTests {
     @Test("nothing of one request lingers in the next")
     func afresh() throws {
         let server = try answering(Self.created)
-        var client = try httpClient()
+        let client = try httpClient()
         let wakeup = try Wakeup()
         let long = Array("a longer body".utf8)
         _ = client.ask(long, options(server.url, headers: ["X-Once: 1"]), wakeup: wakeup) { false }
@@ -142,7 +142,7 @@ struct RequestTests {
         let proxy = try answering(Self.created)
         var options = options("http://backend.invalid/up")
         options.proxy = "http://127.0.0.1:\(proxy.port)"
-        var client = try httpClient()
+        let client = try httpClient()
         let outcome = client.ask([0x61], options, wakeup: try Wakeup()) { false }
         #expect(outcome == .response(status: 201, retryAfter: nil))
         #expect(proxy.requests.first?.hasPrefix("POST http://backend.invalid/up HTTP/1.1\r\n") == true)

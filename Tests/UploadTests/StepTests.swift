@@ -11,7 +11,7 @@ struct StepTests {
     @Test("nothing is sent before the first step, and a request that is cancelled leaves no trace")
     func cancelled() throws {
         let server = try answering(Self.created)
-        var client = try httpClient()
+        let client = try httpClient()
         let wakeup = try Wakeup()
         client.begin([1], options(server.url))
         client.cancel()
@@ -32,7 +32,7 @@ struct StepTests {
             _ = wait { isAsked.raisedAt != nil || pause() }
             link.send(Self.created)
         }
-        var client = try httpClient()
+        let client = try httpClient()
         let wakeup = try Wakeup()
         client.begin([1], options(server.url))
         wakeup.signal()
@@ -58,7 +58,7 @@ struct StepTests {
             link.drain()
         }
         do {
-            var client = try httpClient()
+            let client = try httpClient()
             let wakeup = try Wakeup()
             client.begin([1], options(server.url))
             let isSent = wait(upTo: 30) {

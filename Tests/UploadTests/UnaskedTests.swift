@@ -35,7 +35,7 @@ struct UnaskedTests {
         let server = try RawServer { link in serve(link, isAnswered, isOut) }
         var options = options("\(scheme)://127.0.0.1:\(server.port)/up")
         options.caFile = ca
-        var client = try httpClient()
+        let client = try httpClient()
         let wakeup = try Wakeup()
         let expected = Seen.response(status: 201, retryAfter: nil)
         #expect(client.ask([1], options, wakeup: wakeup) { false } == expected)

@@ -56,13 +56,13 @@ final class ControlServer {
     }
 
     /// Adds the listener and every client to what the loop waits for; `serve` expects them at `index` and after.
-    func addTo(_ poll: inout PollSet, at index: Int) {
+    func addTo(_ rest: inout Rest, at index: Int) {
         firstIndex = index
-        poll.add(listener.descriptor.raw)
+        rest.add(listener.descriptor.raw)
         for connection in connections {
             // A client that wants no replies may be gone before its calls are carried out.
             let raw = connection.isAwaitingSilently ? -1 : connection.descriptor.raw
-            poll.add(raw, read: connection.wantsRead, write: connection.wantsWrite)
+            rest.add(raw, read: connection.wantsRead, write: connection.wantsWrite)
         }
     }
 
@@ -72,16 +72,16 @@ final class ControlServer {
         return connections.compactMap { $0.incomplete?.advanced(bySeconds: Self.requestTimeout) }.min()
     }
 
-    /// Does what the poll has found: first for all that want little, while the turn is short, then for one that wants
+    /// Does what has come: first for all that want little, while the turn is short, then for one that wants
     /// much. So thirty exports at once keep nobody waiting for more than a page of one of them.
-    func serve(_ poll: borrowing PollSet, now: BootInstant) {
+    func serve(_ rest: borrowing Rest, now: BootInstant) {
         turn += 1
         var modest: [(ClientConnection, isReadable: Bool)] = []
         var greedy: [(ClientConnection, isReadable: Bool)] = []
         for (offset, connection) in connections.enumerated() {
             let index = firstIndex + 1 + offset
-            let isReadable = poll.isReadable(index)
-            guard isReadable || poll.isWritable(index) || isLate(connection, now) else { continue }
+            let isReadable = rest.isReadable(index)
+            guard isReadable || rest.isWritable(index) || isLate(connection, now) else { continue }
             if connection.isGreedy {
                 greedy.append((connection, isReadable))
             } else {
@@ -97,7 +97,7 @@ final class ControlServer {
             serve(connection, isReadable: isReadable, now: now)
         }
         encodePages(now: now)
-        if poll.isReadable(firstIndex) { acceptSome(now: now) }
+        if rest.isReadable(firstIndex) { acceptSome(now: now) }
         noteListeners()
     }
 

@@ -63,9 +63,9 @@ final class BatteryLookout: Sendable {
 
     private func wait(seconds: Double, now: BootInstant) -> Battery? {
         if let ended = state.withLock({ $0.ended }) {
-            var poll = PollSet()
-            poll.add(ended.descriptor)
-            poll.wait(seconds: seconds)
+            var rest = Rest()
+            rest.add(ended.descriptor)
+            rest.wait(seconds: seconds)
         }
         return state.withLock { $0.watch.latest(now: now) }
     }

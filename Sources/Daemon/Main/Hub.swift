@@ -11,7 +11,7 @@ final class Hub: Sendable {
     let store: Store
     let files: SmallFiles
     let board = Board()
-    let clock = WallClock()
+    let clock: WallClock
     let battery = BatteryLookout()
     let startedAt: BootInstant
     /// Which times may make rows count as old; nil until the stored state has been read.
@@ -24,8 +24,11 @@ final class Hub: Sendable {
 
     private static let mainLimit = 4096
 
-    init(store: Store, files: SmallFiles, startedAt: BootInstant = .current()) throws(SystemError) {
+    init(
+        store: Store, files: SmallFiles, clock: WallClock = WallClock(), startedAt: BootInstant = .current()
+    ) throws(SystemError) {
         self.startedAt = startedAt
+        self.clock = clock
         self.store = store
         self.files = files
         reader = try Mailbox(limit: 256)

@@ -61,12 +61,12 @@ final class LongStart: Sendable {
             try startThread(named: "start") { [self] in
                 var latest = usage()
                 while true {
-                    var poll = PollSet()
-                    poll.add(wakeup.descriptor)
-                    poll.add(self.termination.raw)
-                    poll.wait(seconds: seconds)
+                    var rest = Rest()
+                    rest.add(wakeup.descriptor)
+                    rest.add(self.termination.raw)
+                    rest.wait(seconds: seconds)
                     if isOver.load(ordering: .relaxed) { return }
-                    if poll.isReadable(1) {
+                    if rest.isReadable(1) {
                         // From the end of the start on, it is up to the main thread.
                         if !isOver.exchange(true, ordering: .relaxed) { terminate() }
                         return

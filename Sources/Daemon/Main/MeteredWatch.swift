@@ -105,8 +105,8 @@ final class MeteredWatch {
     }
 
     /// Adds one descriptor, in any case.
-    func add(to poll: inout PollSet) {
-        poll.add(link?.raw ?? -1, write: link?.wantsWrite ?? false)
+    func add(to rest: inout Rest) {
+        rest.add(link?.raw ?? -1, write: link?.wantsWrite ?? false)
     }
 
     /// When `serve` is to be called, whatever poll(2) says.

@@ -24,8 +24,5 @@ final class Slot<Value: Sendable>: Sendable {
         }
     }
 
-    /// The value that has not been taken yet. It stays.
-    var waiting: Value? { latest.withLock { $0 } }
-
     var isEmpty: Bool { latest.withLock { $0 == nil } }
 }

@@ -35,7 +35,7 @@ final class Supervisor {
         let long = LongStart()
         defer { long?.end() }
         let identification = Identification(
-            directory, root: options.machineRoot, at: WallClock(now: startedAt).time(now: startedAt))
+            directory, root: options.machineRoot, at: WallClock().time(now: startedAt))
         let installation = try identification.find()
         let lacksDatabase = installation.hadDatabase && Store.isMissing(in: directory.path)
         let store = try Store(directory: directory.path, options: StoreOptions(settings))
@@ -71,27 +71,29 @@ final class Supervisor {
             Log.error(.started, error.description)
             return 71
         }
-        while !lifecycle.isOver(now: .current()) {
-            var poll = PollSet()
-            poll.add(signals.raw)
-            poll.add(hub.main.wakeup.descriptor)
-            poll.add(network.raw)
-            metered.add(to: &poll)
+        var moment = Moment.current()
+        while !lifecycle.isOver(now: moment.boot) {
+            var rest = Rest(until: deadline(now: moment.boot))
+            rest.add(signals.raw)
+            rest.add(hub.main.wakeup.descriptor)
+            rest.add(network.raw)
+            metered.add(to: &rest)
             let serves = isReady
-            if serves { server.addTo(&poll, at: 4) }
-            let rest = BootInstant.current()
-            poll.wait(seconds: deadline(now: rest).map { max($0.seconds(since: rest), 0) })
-            let now = BootInstant.current()
-            if poll.isReadable(0) { for signal in signals.receive() { handle(signal, now: now) } }
+            if serves { server.addTo(&rest, at: 4) }
+            rest.wait(now: .current())
+            moment = .current(after: moment)
+            hub.clock.begin(moment)
+            let now = moment.boot
+            if rest.isReadable(0) { for signal in signals.receive() { handle(signal, now: now) } }
             server.miss(hub.takeUnheard())
             for message in hub.main.takeAll() { handle(message, now: now) }
             // Whoever ends begins nothing.
             configurator.settle(
                 late: lifecycle.stopBy == nil ? uploaders.late(for: configurator.inForce) : [], hub, now: now)
             tellReady(now: now)
-            if poll.isReadable(2) { noteNetwork(now: now) }
+            if rest.isReadable(2) { noteNetwork(now: now) }
             if metered.serve(now: now) { hub.post(toUploaders: .routesChanged) }
-            if serves { server.serve(poll, now: now) }
+            if serves { server.serve(rest, now: now) }
             feedWatchdog(now: now)
             memory.runIfDue(now: now)
         }
@@ -102,7 +104,7 @@ final class Supervisor {
         let (hub, settings) = (hub, configurator.loaded.settings)
         try startThread(named: "reader") {
             guard let reader = Reader(hub: hub, settings: settings) else { return hub.post(.readerEnded) }
-            reader.run()
+            reader.run(hub.clock, watchedBy: hub.board.readerWork)
         }
         try uploaders.start(hub.uploaders.main, configurator.inForce)
         startUploaders(isAtStart: true)

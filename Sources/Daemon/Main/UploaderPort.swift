@@ -23,6 +23,9 @@ final class UploaderPort: Sendable {
         settings = Slot(waking: commands.wakeup)
     }
 
+    /// Somebody wants something of the uploader.
+    var hasWork: Bool { !commands.isEmpty || !settings.isEmpty }
+
     /// How the uploader is doing, as it last published it.
     var snapshot: UploaderSnapshot { published.withLock { $0 } }
 

@@ -36,7 +36,7 @@ final class UploaderThreads {
                     port: port, hub: hub, inForce: inForce, installID: installID, tokens: tokens,
                     now: .current())
             else { return hub.post(.uploaderEnded(port.name)) }
-            uploader.run()
+            uploader.run(hub.clock, watchedBy: port.work)
         }
     }
 

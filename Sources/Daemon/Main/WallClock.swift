@@ -15,22 +15,19 @@ final class WallClock: Sendable {
     /// A system clock this close to the receiver's has been set by something that knows. Seconds.
     private static let agreement = 60.0
 
-    /// What the kernel says of its clock, and when it said so: asking for every fix of a fast replay would cost as much as
-    /// parsing it.
-    private struct Word {
-        var isSynchronised: Bool
-        var now: BootInstant
-    }
-
-    /// Seconds for which the kernel's word counts.
-    private static let trust = 1.0
-
     private let anchor = Mutex<Anchor?>(nil)
-    private let word = Mutex<Word?>(nil)
+    /// The latest that a loop has handed down.
+    private let latest: Mutex<Moment>
     private let floor: Mutex<Anchor>
 
-    init(now: BootInstant = .current()) {
-        floor = Mutex(Anchor(time: ReceiverTime.earliest, now: now))
+    init(_ moment: Moment = .current()) {
+        latest = Mutex(moment)
+        floor = Mutex(Anchor(time: ReceiverTime.earliest, now: moment.boot))
+    }
+
+    /// A turn begins: until the next one, the system's clock is what it was then, and the time that has passed.
+    func begin(_ moment: Moment) {
+        latest.withLock { $0 = moment }
     }
 
     /// A settled fix has told the time.
@@ -46,22 +43,14 @@ final class WallClock: Sendable {
 
     /// The system clock, and whether it can be believed.
     func system(now: BootInstant) -> ReceiverTime.SystemClock {
-        let time = Timestamp(milliseconds: Clock.realtimeMilliseconds())
+        let moment = latest.withLock { $0 }
+        let time = moment.system.advanced(bySeconds: now.seconds(since: moment.boot))
         // Whatever the kernel says: a chrony that follows the receiver also follows its week rollover.
         guard time >= ReceiverTime.releaseDate else {
             return ReceiverTime.SystemClock(time: time, isKnownGood: false)
         }
         let agrees = receiver(now: now).map { abs(time.seconds(since: $0)) < Self.agreement } ?? false
-        return ReceiverTime.SystemClock(time: time, isKnownGood: agrees || isSynchronised(now: now))
-    }
-
-    private func isSynchronised(now: BootInstant) -> Bool {
-        word.withLock { word in
-            if let word, abs(now.seconds(since: word.now)) < Self.trust { return word.isSynchronised }
-            let found = Clock.isSynchronised()
-            word = Word(isSynchronised: found, now: now)
-            return found
-        }
+        return ReceiverTime.SystemClock(time: time, isKnownGood: agrees || moment.isSynchronised)
     }
 
     /// The time, when there is a clock that can be believed.

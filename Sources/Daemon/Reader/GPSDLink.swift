@@ -45,8 +45,8 @@ final class GPSDLink {
 
     // MARK: Work
 
-    func add(to poll: inout PollSet) {
-        poll.add(source.descriptor, read: !source.wantsWrite, write: source.wantsWrite)
+    func add(to rest: inout Rest) {
+        rest.add(source.descriptor, read: !source.wantsWrite, write: source.wantsWrite)
     }
 
     /// Does whatever is due.

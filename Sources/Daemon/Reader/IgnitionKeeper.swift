@@ -122,13 +122,13 @@ final class IgnitionKeeper {
     // MARK: Work
 
     /// The thread is to be woken when one of its levels may have changed.
-    func add(to poll: inout PollSet) {
+    func add(to rest: inout Rest) {
         switch levels.gpio {
-        case .some(let gpio): poll.add(gpio.descriptor)
+        case .some(let gpio): rest.add(gpio.descriptor)
         case nil: break
         }
         switch levels.supply {
-        case .some(let supply): poll.add(supply.descriptor)
+        case .some(let supply): rest.add(supply.descriptor)
         case nil: break
         }
     }

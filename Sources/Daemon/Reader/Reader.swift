@@ -11,7 +11,7 @@ internal import Tracking
 /// says so.
 ///
 /// Confined to its thread.
-final class Reader {
+final class Reader: Turns {
     let hub: Hub
     let outbox: Outbox
     let recorder: Recorder
@@ -39,6 +39,8 @@ final class Reader {
     var hasFlushed = false
     /// Of the turn.
     var stopwatch = Stopwatch()
+    private var hasBegun = false
+    private var isFinishing = false
     /// Taken from the mailbox, and not carried out yet.
     private var commands: ArraySlice<ReaderCommand> = []
 
@@ -69,27 +71,22 @@ final class Reader {
             ids: UUIDv7Generator(using: &random))
     }
 
-    /// Runs until the daemon stops.
-    func run() {
-        let start = BootInstant.current()
-        hub.board.readerWork.begin(start)
-        resume(now: start)
-        noteHealth(now: start)
-        endTurn()
-        while !hub.board.isStopping.load(ordering: .relaxed) {
-            let now = BootInstant.current()
-            hub.board.readerWork.begin(now)
-            stopwatch = Stopwatch()
-            turn(now: now)
-            endTurn()
-            waitForWork(since: now, now: .current())
+    /// - Returns: nil once the daemon stops and what was received is stored.
+    func turn(now: BootInstant, stopwatch: Stopwatch) -> Rest? {
+        self.stopwatch = stopwatch
+        if hub.board.isStopping.load(ordering: .relaxed) { return finish(now: now) }
+        guard hasBegun else {
+            hasBegun = true
+            resume(now: now)
+            noteHealth(now: now)
+            return Rest.none
         }
-        stopwatch = Stopwatch()
-        finish(now: .current())
+        doWhatIsDue(now: now)
+        return rest(now: now)
     }
 
     /// What is due, and no more of it than a client can wait for: a slow disk delays an answer by one commit, not by all.
-    private func turn(now: BootInstant) {
+    private func doWhatIsDue(now: BootInstant) {
         runCommands(now: now)
         followSource(now: now)
         expireRequests(now: now)
@@ -107,10 +104,8 @@ final class Reader {
         if adjustLink(now: now) { noteHealth(now: now) }
     }
 
-    /// Shows how things stand, and only then says what the turn has to say.
-    func endTurn() {
+    func publish(now: BootInstant) {
         hub.board.publish(snapshot())
-        outbox.send()
     }
 
     private func runCommands(now: BootInstant) {
@@ -140,22 +135,21 @@ final class Reader {
     /// The turn has had its time.
     private var isOver: Bool { stopwatch.elapsed >= Self.turnLimit }
 
-    /// - Parameter started: when the turn began that has ended now.
-    private func waitForWork(since started: BootInstant, now: BootInstant) {
-        link.discountPause(seconds: now.seconds(since: started))
-        if !backlog.isEmpty || !commands.isEmpty { return }
-        if work.hasSteps || work.mustShrink(to: settings.store.maxRows) { return }
-        var poll = PollSet()
-        poll.add(hub.reader.wakeup.descriptor)
-        link.add(to: &poll)
-        vehicle?.add(to: &poll)
+    /// Until something is due, or has come.
+    private func rest(now: BootInstant) -> Rest {
+        link.discountPause(seconds: stopwatch.elapsed)
+        if !backlog.isEmpty || !commands.isEmpty { return .none }
+        if work.hasSteps || work.mustShrink(to: settings.store.maxRows) { return .none }
+        var rest = Rest()
+        rest.add(hub.reader.wakeup.descriptor)
+        link.add(to: &rest)
+        vehicle?.add(to: &rest)
         let deadlines = [
             link.deadline, recorder.retryAt, pipeline.oneShots.deadline, losses.deadline, work.retryAt,
             schedule.deadline, events.deadline, vehicle?.deadline, tripDeadline(now: now),
         ]
-        let deadline = deadlines.compactMap(\.self).min()
-        hub.board.readerWork.rest()
-        poll.wait(seconds: deadline.map { max($0.seconds(since: now), 0) })
+        rest.end(by: deadlines.compactMap(\.self).min())
+        return rest
     }
 
     private func reportLosses(now: BootInstant) {
@@ -165,18 +159,22 @@ final class Reader {
     }
 
     /// The last epoch may still be open: what the receiver has sent is stored before the end.
-    private func finish(now: BootInstant) {
-        followRest(of: link.release(now: now), now: now)
-        storeTrip(now: now)
-        flush(now: now)
-        keepOdometer(now: now)
-        while recorder.error == nil, recorder.waiting > 0 { flush(now: now) }
+    private func finish(now: BootInstant) -> Rest? {
+        if isFinishing {
+            flush(now: now)
+        } else {
+            isFinishing = true
+            followRest(of: link.release(now: now), now: now)
+            storeTrip(now: now)
+            flush(now: now)
+            keepOdometer(now: now)
+        }
+        if recorder.error == nil, recorder.waiting > 0 { return Rest.none }
         reportLosses(now: now)
         losses.reportRest(limits: settings.store, uploads: settings.uploads)
         recorder.reportLoss()
         noteHealth(now: now)
         outbox.post(.readerEnded)
-        endTurn()
-        hub.board.readerWork.rest()
+        return nil
     }
 }

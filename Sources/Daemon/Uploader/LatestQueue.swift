@@ -74,7 +74,7 @@ final class LatestQueue {
             return .done
         // A location that is refused is not worth keeping, and says that something is wrong with the destination.
         case .reject, .isolate: return current == nil ? nil : .suspected
-        case .checkToken, .checkRefusedToken, .refreshToken, .send, .awaitAnswer, .cancelRequest,
+        case .checkToken, .checkRefusedToken, .refreshToken, .awaitToken, .send, .awaitAnswer, .cancelRequest,
             .freezeProbe, .condemn, .makePostscript, .settle:
             return nil
         }

@@ -105,7 +105,7 @@ final class Postscripts {
         case .registerEndpoint, .freezeNext:
             end()
             return nil
-        case .checkToken, .checkRefusedToken, .refreshToken, .send, .awaitAnswer, .cancelRequest,
+        case .checkToken, .checkRefusedToken, .refreshToken, .awaitToken, .send, .awaitAnswer, .cancelRequest,
             .countTimeout,
             .acknowledge, .reject, .isolate, .markPermanent, .weighRefusal, .freezeProbe, .condemn:
             return nil

@@ -19,6 +19,8 @@ final class TokenKeeper {
     private var random: RandomSource
     private var hasLoaded = false
     private let shared: SharedTokens?
+    /// Makes what takes a request over a connection of its own.
+    private let transport: () -> (any HTTPTransport)?
     /// Those of `main` are used instead.
     private var loan: TokenLoan?
     /// Where uploads carry them; nil without credentials.
@@ -26,13 +28,29 @@ final class TokenKeeper {
     /// What the latest request was authorised with.
     private(set) var sent: String?
 
+    /// What is under way to the token endpoint.
+    private struct Exchange {
+        let client: any HTTPTransport
+        /// Bytes of the request's body.
+        let size: Int
+        let began: BootInstant
+        let mapping: TokenMapping
+        /// It is made for its own sake; no drain will report how it went.
+        let isIdle: Bool
+        /// When it is broken off because the daemon stops.
+        var end: BootInstant?
+    }
+
+    private var exchange: Exchange?
+
     /// Seconds that an exchange has left when the daemon stops: a lost answer may be a lost pair.
     private static let lastExchange = 0.9
 
     /// - Parameter shared: for the tokens of `main`.
     init(
         store: TokenStore, port: UploaderPort, board: Board, clock: WallClock, report: UploadReport,
-        shared: SharedTokens? = nil, random: RandomSource = RandomSource(), now: BootInstant
+        shared: SharedTokens? = nil, transport: @escaping () -> (any HTTPTransport)? = { HTTPClient() },
+        random: RandomSource = RandomSource(), now: BootInstant
     ) {
         self.store = store
         self.port = port
@@ -40,6 +58,7 @@ final class TokenKeeper {
         self.clock = clock
         self.report = report
         self.shared = shared
+        self.transport = transport
         self.random = random
         authenticator = Authenticator(record: nil, now: now, using: &self.random)
     }
@@ -136,20 +155,14 @@ final class TokenKeeper {
         return authenticator.idleDue(instant(now))
     }
 
-    /// One exchange with the token endpoint, over a connection of its own: nothing that a server still has to say to an earlier
-    /// request can be taken for new tokens, or for the end of those that there are.
+    /// Begins an exchange with the token endpoint, over a connection of its own: nothing that a server still has to say to an
+    /// earlier request can be taken for new tokens, or for the end of those that there are. Nothing is sent before `advance`.
     ///
-    /// - Parameters:
-    ///   - isIdle: it is made for its own sake; no drain will report how it went.
-    ///   - meanwhile: called while it lasts, whenever something has come for this thread.
-    /// - Returns: `due` when it did not take place, or was broken off because the daemon stops.
-    @discardableResult
-    func exchange(
-        with factory: RequestFactory, isIdle: Bool, now: BootInstant,
-        meanwhile: (_ now: BootInstant) -> Void = { _ in }
-    ) -> Drain.TokenCheck {
-        if let loan { return reported(loan.exchange(now: now, meanwhile: meanwhile)) }
-        guard let client = HTTPClient(), let request = authenticator.begin(instant(now)) else {
+    /// - Parameter isIdle: it is made for its own sake; no drain will report how it went.
+    /// - Returns: nil once it has begun; `due` when it did not.
+    func begin(with factory: RequestFactory, isIdle: Bool, now: BootInstant) -> Drain.TokenCheck? {
+        if let loan { return loan.begin(now: now).map { reported($0) } }
+        guard let client = transport(), let request = authenticator.begin(instant(now)) else {
             lend(now: now)
             return due
         }
@@ -159,54 +172,84 @@ final class TokenKeeper {
             lend(now: now)
             return due
         }
-        let (outcome, ended) = post(request.body, factory.options(for: request), over: client, meanwhile)
-        defer { lend(now: ended) }
-        report.exchanged(outcome, bytes: request.body.count, since: now, now: ended)
+        client.begin(request.body, factory.options(for: request), resumingAt: nil)
+        exchange = Exchange(
+            client: client, size: request.body.count, began: now, mapping: request.mapping, isIdle: isIdle)
+        return nil
+    }
+
+    /// Nothing else is to be begun before it has ended.
+    var isExchanging: Bool { exchange != nil || loan?.isAsking == true }
+
+    /// Goes on with the exchange that was begun.
+    ///
+    /// - Parameter isStopping: it has little time left.
+    /// - Returns: nil while it lasts; `due` when it was broken off.
+    func advance(isStopping: Bool, now: BootInstant) -> Drain.TokenCheck? {
+        if let loan { return loan.advance(isStopping: isStopping, now: now).map { reported($0) } }
+        guard var current = exchange else { return due }
+        exchange = nil
+        if isStopping { current.end = current.end ?? now.advanced(bySeconds: Self.lastExchange) }
+        let outcome: HTTPOutcome
+        switch current.client.advance() {
+        case .ended(let ended): outcome = ended
+        case .underway:
+            guard current.end.map({ now < $0 }) ?? true else {
+                report.exchanged(.cancelled, bytes: current.size, since: current.began, now: now)
+                lend(now: now)
+                return due
+            }
+            exchange = current
+            return nil
+        }
+        report.exchanged(outcome, bytes: current.size, since: current.began, now: now)
+        if current.isIdle {
+            return report.keepingLastError { ended(outcome, current.mapping, isIdle: true, now: now) }
+        }
+        return ended(outcome, current.mapping, isIdle: false, now: now)
+    }
+
+    /// Until `advance` can do more.
+    func rest(now: BootInstant) -> Rest {
+        if let loan { return loan.rest }
+        var rest = exchange?.client.rest(now: now) ?? .none
+        rest.end(by: exchange?.end)
+        return rest
+    }
+
+    private func breakOff() {
+        guard exchange != nil else { return }
+        exchange = nil
+        authenticator.brokenOff()
+    }
+
+    private func ended(
+        _ outcome: HTTPOutcome, _ mapping: TokenMapping, isIdle: Bool, now: BootInstant
+    ) -> Drain.TokenCheck {
+        defer { lend(now: now) }
         let answer: Authenticator.Answer
         switch outcome {
         case .cancelled: return due
         case .failure(let failure): answer = .lost(wasSent: failure.wasSent)
         case .answer(let response):
-            let time = clock.time(now: ended)
+            let time = clock.time(now: now)
             let wait = response.retryAfter.flatMap { RetryAfter.seconds($0, at: time) }
             answer = .response(status: response.status, body: response.body, retryAfter: wait)
         }
-        let result = authenticator.end(answer, instant(ended), using: &random)
-        save(now: ended)
+        let result = authenticator.end(answer, mapping, instant(now), using: &random)
+        save(now: now)
         switch result {
         case .renewed:
             report.tokenRenewed(expiresAt: authenticator.record.tokens.expiresAt)
             return authenticator.awaitsDisk ? .unsaved : .usable
         case .later(let seconds):
-            report.exchangeFailed(outcome, retryIn: seconds, isIdle: isIdle, now: ended)
+            report.exchangeFailed(outcome, retryIn: seconds, isIdle: isIdle, now: now)
             return .resting(seconds: seconds, isNetwork: authenticator.waitsForNetwork)
         case .dead(let death):
             report.tokenIsMissing(death.words(authenticator.record.deathStatus))
-            report.tokenDied(death, authenticator.record.deathStatus, now: ended)
+            report.tokenDied(death, authenticator.record.deathStatus, now: now)
             return .dead
         }
-    }
-
-    private func post(
-        _ body: [UInt8], _ options: HTTPOptions, over client: consuming HTTPClient,
-        _ meanwhile: (_ now: BootInstant) -> Void
-    ) -> (HTTPOutcome, ended: BootInstant) {
-        // Signalled when the daemon stops.
-        let wakeup = port.commands.wakeup
-        var stopSeen: BootInstant?
-        let outcome = client.post(body, options, wakeup: wakeup) {
-            let now = BootInstant.current()
-            port.work.begin(now)
-            // Commands wait until the exchange is over; otherwise the wake-up would come again and again.
-            wakeup.clear()
-            meanwhile(now)
-            guard board.isStopping.load(ordering: .relaxed) else { return false }
-            stopSeen = stopSeen ?? now
-            return now.seconds(since: stopSeen ?? now) >= Self.lastExchange
-        }
-        // What came meanwhile is still in the mailbox.
-        wakeup.signal()
-        return (outcome, .current())
     }
 
     // MARK: Configuration and the disk
@@ -216,10 +259,11 @@ final class TokenKeeper {
     /// - Parameter sharesMain: they are those of `main`.
     func configure(_ sync: Settings.Sync?, sharesMain: Bool = false, now: BootInstant) {
         defer { lend(now: now) }
+        let asked = loan?.deadline
         // The end of the old one must not end the new one.
         loan = nil
         if sharesMain, let sync, let shared {
-            loan = TokenLoan(shared, port, board, for: sync)
+            loan = TokenLoan(shared, port, for: sync, askedUntil: asked)
         }
         let plan = sync.flatMap { AuthPlan($0) }
         place = plan.flatMap { plan in sync.map { ($0.url, plan.uploadOrigin) } }
@@ -227,8 +271,10 @@ final class TokenKeeper {
             hasLoaded = true
             load(now: now)
         }
-        let before = authenticator.record.death
+        let (before, tokens) = (authenticator.record.death, authenticator.record.tokens)
         authenticator.configure(plan)
+        // An exchange goes on by the settings that it was begun with, as long as its answer is of use by the new ones.
+        if plan == nil || loan != nil || authenticator.record.tokens != tokens { breakOff() }
         save(now: now)
         if let death = authenticator.record.death, death != before {
             report.tokenDied(death, authenticator.record.deathStatus, now: now)
@@ -271,6 +317,8 @@ final class TokenKeeper {
         board.note(renewed: "tokens")
         seeded.saved()
         authenticator = seeded
+        // Whatever it brings is of tokens that are gone.
+        exchange = nil
         lend(now: now)
         return .success(())
     }

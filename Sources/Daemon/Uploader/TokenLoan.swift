@@ -1,7 +1,6 @@
 internal import Base
 internal import DaemonConfiguration
 internal import Linux
-internal import Synchronization
 internal import Upload
 
 /// The tokens of `main` as one of the destinations that share them has them: read, never exchanged or written.
@@ -10,22 +9,27 @@ internal import Upload
 final class TokenLoan {
     private let shared: SharedTokens
     private let port: UploaderPort
-    private let board: Board
     /// Where they are to be sent.
     private let url: String
     private let proxy: String?
     /// What the latest request was authorised with, and refused for.
     private var refused: String?
+    /// Until when `main` is waited for, if it is asked.
+    private(set) var deadline: BootInstant?
 
     /// Seconds to wait for an exchange: it may take 15, and `main` may be in the middle of a request before.
     private static let patience = 20.0
     /// Seconds after that until the next attempt.
-    private static let rest = 5.0
+    private static let pause = 5.0
 
-    init(_ shared: SharedTokens, _ port: UploaderPort, _ board: Board, for sync: Settings.Sync) {
+    /// - Parameter deadline: until when `main`, which has been asked, is waited for.
+    init(
+        _ shared: SharedTokens, _ port: UploaderPort, for sync: Settings.Sync,
+        askedUntil deadline: BootInstant? = nil
+    ) {
+        self.deadline = deadline
         self.shared = shared
         self.port = port
-        self.board = board
         (url, proxy) = (sync.url, sync.proxy)
         shared.add(port.name, port.commands.wakeup)
     }
@@ -68,34 +72,36 @@ final class TokenLoan {
         return .due(hasToken: lent.authorization != nil)
     }
 
-    /// Asks `main` for another token, and waits for it.
+    /// Asks `main` for another token.
     ///
-    /// - Parameter meanwhile: called while that lasts, whenever something has come for this thread.
-    func exchange(
-        now: BootInstant, meanwhile: (_ now: BootInstant) -> Void = { _ in }
-    ) -> Drain.TokenCheck {
+    /// - Returns: nil once it is asked; else why it is not.
+    func begin(now: BootInstant) -> Drain.TokenCheck? {
         if let rest = rest(lent, now: now) { return rest }
         shared.demand(afterRefusalOf: refused)
-        let wakeup = port.commands.wakeup
-        // What comes meanwhile stays in the mailbox.
-        defer { wakeup.signal() }
-        let deadline = now.advanced(bySeconds: Self.patience)
-        while !board.isStopping.load(ordering: .relaxed) {
-            let now = BootInstant.current()
-            port.work.begin(now)
-            meanwhile(now)
-            let found = lent
-            let check = check(found)
-            guard case .due = check else { return check }
-            if let rest = rest(found, now: now) { return rest }
-            let left = deadline.seconds(since: now)
-            guard left > 0 else { return .resting(seconds: Self.rest, isNetwork: false) }
-            var poll = PollSet()
-            poll.add(wakeup.descriptor)
-            poll.wait(seconds: left)
-            wakeup.clear()
-        }
-        return check(lent)
+        deadline = now.advanced(bySeconds: Self.patience)
+        return nil
+    }
+
+    /// It has been asked, and has neither brought one nor failed.
+    var isAsking: Bool { deadline != nil }
+
+    /// Looks whether `main` has brought one.
+    ///
+    /// - Returns: nil while it may.
+    func advance(isStopping: Bool, now: BootInstant) -> Drain.TokenCheck? {
+        let found = lent
+        let check = check(found)
+        guard case .due = check, !isStopping, let deadline else { return end(check) }
+        if let rest = rest(found, now: now) { return end(rest) }
+        return now < deadline ? nil : end(.resting(seconds: Self.pause, isNetwork: false))
+    }
+
+    /// Until the time is up; what `main` has to show wakes the thread.
+    var rest: Rest { Rest(until: deadline) }
+
+    private func end(_ check: Drain.TokenCheck) -> Drain.TokenCheck {
+        deadline = nil
+        return check
     }
 
     private func rest(_ lent: SharedTokens.Lent?, now: BootInstant) -> Drain.TokenCheck? {

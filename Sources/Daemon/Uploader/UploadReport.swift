@@ -276,9 +276,9 @@ final class UploadReport {
     }
 
     /// Does something whose result says nothing about the upload.
-    func keepingLastError(_ body: () -> Void) {
+    func keepingLastError<Result>(_ body: () -> Result) -> Result {
         let error = snapshot.lastError
-        body()
-        snapshot.lastError = error
+        defer { snapshot.lastError = error }
+        return body()
     }
 }

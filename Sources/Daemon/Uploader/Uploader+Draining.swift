@@ -5,10 +5,33 @@ internal import Linux
 internal import Storage
 internal import Upload
 
+/// A drain that is under way, from its trigger to its result.
+struct DrainAttempt {
+    /// What is to be done first in the next turn.
+    enum Next {
+        /// What the drain has asked for.
+        case step(Drain.Step)
+        /// The drain is told of this.
+        case event(Drain.Event)
+    }
+
+    fileprivate var next: Next
+    /// Clients that wait for the result.
+    fileprivate let askers: [Token]
+    /// Rows that had been uploaded before it.
+    fileprivate let uploadedBefore: Int
+    /// Rows were pending, or nobody knew.
+    fileprivate let hadWork: Bool
+    /// Something besides rows was to be sent.
+    fileprivate let hadMore: Bool
+}
+
 /// One drain: what `Drain` decides is done here, and what came of it is reported back.
 extension Uploader {
-    /// One drain, from its trigger to its result.
-    func upload(now: BootInstant) {
+    /// Seconds after which a turn ends though the drain could go on: somebody may wait for an answer.
+    private static let turnLimit = 0.5
+
+    func beginDrain(now: BootInstant) {
         let isForced = attempts.isForced
         let askers = attempts.begin(now: now)
         postscripts.begin(isForced: isForced)
@@ -17,52 +40,78 @@ extension Uploader {
         // While storage fails nobody knows what is pending.
         let hadWork =
             drain.isOwed || report.snapshot.storageError != nil || pending > 0
-        let isMore = postscripts.isDue(attempts, now: now)
-        let outcome = runDrain(hasWork: hadWork || isMore, isForced: isForced)
+        let hadMore = postscripts.isDue(attempts, now: now)
+        attempt = DrainAttempt(
+            next: .step(drain.begin(hasWork: hadWork || hadMore, isForced: isForced)), askers: askers,
+            uploadedBefore: before, hadWork: hadWork, hadMore: hadMore)
+    }
+
+    /// Goes on with the drain, until it waits for an answer, or the turn is over.
+    func proceed(now: BootInstant, _ stopwatch: Stopwatch) -> Rest {
+        while let attempt {
+            if isStopping { drain.stop() }
+            let step =
+                switch attempt.next {
+                case .step(let step): step
+                // What has come since then may change what follows from it.
+                case .event(let event): drain.handle(event)
+                }
+            guard case .perform(let action) = step else {
+                if case .finish(let outcome) = step { end(attempt, outcome, now: now) }
+                break
+            }
+            let event = carryOut(action, now: now)
+            self.attempt?.next = .event(event)
+            if event == .underway, let rest = rest(after: action, now: now) { return rest }
+            if port.hasWork || stopwatch.elapsed >= Self.turnLimit { break }
+        }
+        return .none
+    }
+
+    private func carryOut(_ action: Drain.Action, now: BootInstant) -> Drain.Event {
+        do {
+            return try perform(action, now: now)
+        } catch {
+            report.storageFailed(error)
+            return .storageFailed
+        }
+    }
+
+    /// Until an answer that is awaited may have come; nil: there is more to do before.
+    private func rest(after action: Drain.Action, now: BootInstant) -> Rest? {
+        switch action {
+        case .awaitAnswer:
+            var rest = carrier.rest(now: now)
+            rest.add(port.commands.wakeup.descriptor)
+            return rest
+        case .awaitToken: return tokenRest(now: now)
+        default: return nil
+        }
+    }
+
+    private func end(_ attempt: DrainAttempt, _ outcome: DrainOutcome, now: BootInstant) {
+        self.attempt = nil
         // The reader reports what has happened to the database.
-        if hadWork { outbox.wakeReader() }
-        let ended = BootInstant.current()
+        if attempt.hadWork { outbox.wakeReader() }
         // One connection for each drain: nothing is held open until the next, which may be hours away, unless it is to be.
-        carrier.rest(sync)
+        carrier.pause(sync)
         lane?.end()
         postscripts.end()
         if !drain.isOwed { queue.endBatch() }
-        let delay = isStopping ? nil : attempts.end(outcome, now: ended)
+        let delay = isStopping ? nil : attempts.end(outcome, now: now)
         report.drainEnded(
-            outcome, retryIn: delay, hadWork: hadWork || isMore, isOwed: drain.isOwed,
+            outcome, retryIn: delay, hadWork: attempt.hadWork || attempt.hadMore, isOwed: drain.isOwed,
             authAdvice: tokens.advice,
-            sync, now: ended)
+            sync, now: now)
         // The url may have been removed meanwhile: pending rows then stay pending.
         let refused = report.refusedRows
         let result = SyncResult(
             outcome: sync == nil
-                ? .disabled : SyncResult.Outcome(outcome, hadWork: hadWork, hasRefused: refused > 0),
-            uploaded: report.snapshot.uploaded - before, pending: pending, rejected: refused,
+                ? .disabled : SyncResult.Outcome(outcome, hadWork: attempt.hadWork, hasRefused: refused > 0),
+            uploaded: report.snapshot.uploaded - attempt.uploadedBefore, pending: pending, rejected: refused,
             trouble: report.trouble(outcome))
-        for token in askers { outbox.complete(token, .success(.synced(result))) }
+        for token in attempt.askers { outbox.complete(token, .success(.synced(result))) }
         if result.uploaded >= Self.longDrain { queue.releaseMemory() }
-    }
-
-    private func runDrain(hasWork: Bool, isForced: Bool) -> DrainOutcome {
-        var step = drain.begin(hasWork: hasWork, isForced: isForced)
-        while true {
-            switch step {
-            case .finish(let outcome): return outcome
-            case .perform(let action):
-                let now = BootInstant.current()
-                port.work.begin(now)
-                let event: Drain.Event
-                do {
-                    event = try perform(action, now: now)
-                } catch {
-                    report.storageFailed(error)
-                    event = .storageFailed
-                }
-                if isStopping { drain.stop() }
-                step = drain.handle(event)
-                endStep(now: .current())
-            }
-        }
     }
 
     private func perform(_ action: Drain.Action, now: BootInstant) throws(StorageError) -> Drain.Event {
@@ -79,8 +128,10 @@ extension Uploader {
         case .checkToken(let isForced): return .token(tokens.check(isForced: isForced, now: now))
         case .checkRefusedToken(let isForced):
             return .token(tokens.checkRefused(isForced: isForced, now: now))
-        case .refreshToken: return .token(exchangeToken(now: now))
-        case .awaitAnswer: return try awaitAnswer()
+        case .refreshToken: return beginExchange(now: now)
+        case .awaitToken:
+            return tokens.advance(isStopping: isStopping, now: now).map { .token($0) } ?? .underway
+        case .awaitAnswer: return try awaitAnswer(now: now)
         case .cancelRequest:
             carrier.cancel()
             report.cancelled(now: now)
@@ -140,11 +191,10 @@ extension Uploader {
         throw StorageError(operation: "upload", kind: .other, message: "no batch is under way")
     }
 
-    private func exchangeToken(now: BootInstant) -> Drain.TokenCheck {
-        guard let sync else { return .due(hasToken: false) }
-        return tokens.exchange(
-            with: RequestFactory(sync, version: Release.version), isIdle: false, now: now,
-            meanwhile: adoptAhead)
+    private func beginExchange(now: BootInstant) -> Drain.Event {
+        guard let sync else { return .token(.due(hasToken: false)) }
+        let factory = RequestFactory(sync, version: Release.version)
+        return tokens.begin(with: factory, isIdle: false, now: now).map { .token($0) } ?? .underway
     }
 
     private func send(_ batch: FrozenBatch, now: BootInstant) throws(StorageError) -> Drain.Event {
@@ -173,19 +223,12 @@ extension Uploader {
             request, of: id, to: sync, authorization: tokens.authorise(),
             postscripts.current?.kind.content ?? (lane == nil ? .rows : .latest),
             at: hub.clock.time(now: now), now: now)
-        // What has arrived meanwhile may prevent the first byte from being sent.
-        runCommands(now: now)
         return .underway
     }
 
-    private func awaitAnswer() throws(StorageError) -> Drain.Event {
-        let progress = carrier.advance(wakeup: port.commands.wakeup)
-        // It has waited.
-        let now = BootInstant.current()
-        switch progress {
-        case .underway:
-            runCommands(now: now)
-            return .underway
+    private func awaitAnswer(now: BootInstant) throws(StorageError) -> Drain.Event {
+        switch carrier.advance(now: now) {
+        case .underway: return .underway
         case .ended(let delivery):
             report.requestEnded()
             report.unrequested(carrier.unrequested, now: now)

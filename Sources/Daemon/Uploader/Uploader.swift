@@ -6,10 +6,10 @@ internal import Storage
 internal import Synchronization
 internal import Upload
 
-/// The uploader thread of one destination: asks `Drain` what to do, does it, and reports the result. One request at a time.
+/// The uploader of one destination: asks `Drain` what to do, does it, and reports the result. One request at a time.
 ///
 /// Confined to its thread.
-final class Uploader {
+final class Uploader: Turns {
     let hub: Hub
     let port: UploaderPort
     let outbox: Outbox
@@ -18,10 +18,10 @@ final class Uploader {
     }
     /// What the settings in force say of the destination. Found once: each step of a drain asks for it several times.
     private(set) var destination: Settings.Destination?
-    /// That of later settings, by which all will be begun that has not been yet.
-    private var promised = 0
     var attempts: Attempts
     var drain = Drain()
+    /// The drain under way.
+    var attempt: DrainAttempt?
     var carrier: Carrier
     let queue: BatchQueue
     /// nil unless the destination gets only the newest location.
@@ -33,28 +33,29 @@ final class Uploader {
     let report: UploadReport
     /// The destination is not configured any more.
     var hasEnded = false
+    private var hasBegun = false
 
     /// Rows; a drain of as many fills SQLite's cache, and leaves holes all over the heap.
     static let longDrain = 2000
 
-    /// - Returns: nil when libcurl cannot work here.
+    /// - Parameter transport: makes what takes requests; nil when libcurl cannot work here.
+    /// - Returns: nil when nothing can take requests.
     init?(
         port: UploaderPort, hub: Hub, inForce: SettingsInForce, installID: String, tokens: TokenStore,
+        transport: @escaping () -> (any HTTPTransport)? = { HTTPClient() },
         random: RandomSource = RandomSource(), now: BootInstant
     ) {
         let sync = inForce.settings.sync(of: port.name.text)
-        guard
-            let carrier = Carrier(
-                version: Release.version, installID: installID, destination: port.name.text,
-                memory: BrokerMemory(in: hub.store, of: port.name), random: random)
-        else { return nil }
+        guard let http = transport() else { return nil }
+        carrier = Carrier(
+            http, version: Release.version, installID: installID, destination: port.name.text,
+            memory: BrokerMemory(in: hub.store, of: port.name), random: random)
         self.hub = hub
         self.port = port
         self.inForce = inForce
         destination = inForce.settings.destination(port.name.text)
         let outbox = Outbox(hub: hub)
         self.outbox = outbox
-        self.carrier = carrier
         queue = BatchQueue(
             port: port, hub: hub, installID: installID, sync,
             tellsOdometer: inForce.settings.vehicle.tellsOdometer, random: random)
@@ -66,35 +67,42 @@ final class Uploader {
             results: ResultOutlet(of: listener, for: commands, hub, port))
         self.tokens = TokenKeeper(
             store: tokens, port: port, board: hub.board, clock: hub.clock, report: report,
-            shared: hub.uploaders.tokens, random: random, now: now)
+            shared: hub.uploaders.tokens, transport: transport, random: random, now: now)
         attempts = Attempts(DrainRules(sync), board: hub.board, random: random, now: now)
     }
 
-    /// Runs until the daemon stops.
-    func run() {
-        let start = BootInstant.current()
-        port.work.begin(start)
-        apply(now: start)
+    /// What it was left with. The board shows how that stands before anything is done about it.
+    private func begin(now: BootInstant) {
+        hasBegun = true
+        apply(now: now)
         recallRefusal()
-        obey(now: start)
+        obey(now: now)
         if sync != nil, report.snapshot.storageError != nil || pending > 0 || commands.hasWork {
-            attempts.trigger(.started, now: start)
+            attempts.trigger(.started, now: now)
         }
-        endStep(now: start)
-        while !isStopping {
-            let now = BootInstant.current()
-            port.work.begin(now)
-            runCommands(now: now)
-            if mayUpload(now: now) { upload(now: now) } else { idle(now: now) }
-            // A drain has taken its time.
-            let end = BootInstant.current()
-            endStep(now: end)
-            port.work.rest()
-            if !isStopping { waitForWork(now: end) }
+    }
+
+    /// Goes on with what is under way, or begins what is due.
+    ///
+    /// - Returns: nil once the daemon stops, or the destination is gone.
+    func turn(now: BootInstant, stopwatch: Stopwatch) -> Rest? {
+        guard hasBegun else {
+            begin(now: now)
+            return Rest.none
         }
-        carrier.disconnect()
-        outbox.post(.uploaderEnded(port.name))
-        endStep(now: .current())
+        runCommands(now: now)
+        if attempt != nil { return proceed(now: now, stopwatch) }
+        if tokens.isExchanging { return refresh(now: now) }
+        if isStopping {
+            carrier.disconnect()
+            outbox.post(.uploaderEnded(port.name))
+            return nil
+        }
+        if mayUpload(now: now) {
+            beginDrain(now: now)
+            return proceed(now: now, stopwatch)
+        }
+        return idle(now: now)
     }
 
     /// The destination's table; nil while it has no url.
@@ -121,19 +129,15 @@ final class Uploader {
 
     var isStopping: Bool { hasEnded || hub.board.isStopping.load(ordering: .relaxed) }
 
-    private func waitForWork(now: BootInstant) {
-        var poll = PollSet()
-        poll.add(port.commands.wakeup.descriptor)
-        poll.add(carrier.descriptor)
+    /// Until something is due, or has come.
+    private func restUntilDue(now: BootInstant) -> Rest {
+        var rest = carrier.tendingRest
+        rest.add(port.commands.wakeup.descriptor)
         lane?.awaitNews()
-        let dues =
-            sync == nil
-            ? []
-            : [
-                attempts.metered.wakeUp(upload: due, refresh: tokens.idleDue(now: now)), carrier.due,
-                commands.due,
-            ]
-        poll.wait(seconds: dues.compactMap(\.self).min().map { max($0.seconds(since: now), 0) })
+        guard sync != nil else { return rest }
+        rest.end(by: attempts.metered.wakeUp(upload: due, refresh: tokens.idleDue(now: now)))
+        rest.end(by: commands.due)
+        return rest
     }
 
     /// An upload is due, and not held back.
@@ -158,52 +162,52 @@ final class Uploader {
         return isAdmitted
     }
 
-    /// Shows how things stand, and only then says what there is to say: after each step of a drain, and at the end of each turn.
-    func endStep(now: BootInstant) {
+    func publish(now: BootInstant) {
         report.heartbeats(
             sync?.heartbeatSeconds ?? 0, next: attempts.heartbeatDue,
             pausedUntil: attempts.heartbeat.pause(now: now))
         report.publish(
             retries: attempts.retries, nextAttempt: uploadDue, auth: tokens.state(now: now),
-            revision: max(inForce.revision, promised))
-        outbox.send()
-    }
-
-    /// Tokens are being exchanged, for longer than a client can wait, and nothing else is begun meanwhile. So new settings that
-    /// leave the exchange as it is hold from now on, though they are taken up after it: before the first byte of what follows.
-    func adoptAhead(now: BootInstant) {
-        guard let new = port.settings.waiting, new.revision > max(inForce.revision, promised) else { return }
-        let later = new.settings.destination(port.name.text)
-        guard let later, let destination, later.sync.auth == destination.sync.auth,
-            later.sync.url == destination.sync.url, later.sync.proxy == destination.sync.proxy,
-            later.sharesMainTokens == destination.sharesMainTokens
-        else { return }
-        promised = new.revision
-        endStep(now: now)
+            revision: inForce.revision)
     }
 
     /// Nothing is to be sent.
-    private func idle(now: BootInstant) {
+    private func idle(now: BootInstant) -> Rest {
         // Without a url there is nobody to stay connected with.
         if sync == nil { carrier.disconnect() }
-        if let farewell = carrier.tend() {
+        if let farewell = carrier.tend(now: now) {
             Log.info(.uploadFailed, "\(farewell); the next message to \(port.name) makes another")
             report.unrequested(carrier.unrequested, now: now)
         }
-        refreshWhenIdle(now: now)
+        if refreshesWhenIdle(now: now) { return refresh(now: now) }
+        return restUntilDue(now: now)
     }
 
-    /// Refreshes a token that is about to expire, or tries dead ones once more, though there is nothing to upload.
-    private func refreshWhenIdle(now: BootInstant) {
+    /// Begins to refresh a token that is about to expire, or tries dead ones once more, though there is nothing to upload.
+    private func refreshesWhenIdle(now: BootInstant) -> Bool {
         guard let sync, let due = tokens.idleDue(now: now), due <= now,
             attempts.metered.admitsRefresh(sync, now: now)
-        else { return }
-        report.keepingLastError {
-            tokens.exchange(
-                with: RequestFactory(sync, version: Release.version), isIdle: true, now: now,
-                meanwhile: adoptAhead)
-        }
+        else { return false }
+        let factory = RequestFactory(sync, version: Release.version)
+        if tokens.begin(with: factory, isIdle: true, now: now) == nil { return true }
         attempts.metered.refreshesDone()
+        return false
+    }
+
+    /// Goes on with such a refresh. Nothing else is begun before it has ended.
+    private func refresh(now: BootInstant) -> Rest {
+        guard tokens.advance(isStopping: isStopping, now: now) == nil else {
+            attempts.metered.refreshesDone()
+            return .none
+        }
+        return tokenRest(now: now)
+    }
+
+    /// Until the exchange of tokens can go on, or something has come.
+    func tokenRest(now: BootInstant) -> Rest {
+        var rest = tokens.rest(now: now)
+        rest.add(port.commands.wakeup.descriptor)
+        return rest
     }
 }
 

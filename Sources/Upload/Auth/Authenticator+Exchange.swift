@@ -22,9 +22,16 @@ extension Authenticator {
         record.isExchanging = wasCut
     }
 
+    /// The exchange was broken off: nobody knows what has become of it, unless its tokens have been replaced.
+    package mutating func brokenOff() {
+        wasCut = record.isExchanging
+    }
+
     /// The exchange has ended.
+    ///
+    /// - Parameter mapping: that of the request.
     package mutating func end(
-        _ answer: Answer, _ instant: Instant, using random: inout some RandomNumberGenerator
+        _ answer: Answer, _ mapping: TokenMapping, _ instant: Instant, using random: inout some RandomNumberGenerator
     ) -> Result {
         idleNotBefore = instant.now.advanced(bySeconds: Self.idleInterval)
         isDemanded = false
@@ -37,7 +44,7 @@ extension Authenticator {
         case .response(let status, let body, let retryAfter):
             switch Verdict(status: status, retryAfter: retryAfter) {
             case .accepted:
-                guard let answer = TokenAnswer(body, mapping: plan?.refresh?.mapping ?? TokenMapping()) else {
+                guard let answer = TokenAnswer(body, mapping: mapping) else {
                     return markDead(.noToken, status: status)
                 }
                 replaceTokens(with: answer, instant)

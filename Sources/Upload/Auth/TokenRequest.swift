@@ -48,6 +48,8 @@ package struct TokenRequest: Equatable, Sendable, CustomReflectable {
     package let headers: [String]
     /// As encoded.
     package let body: [UInt8]
+    /// Where its answer keeps the tokens.
+    package let mapping: TokenMapping
 
     /// - Returns: nil when these tokens are not enough to ask with: a member of the body refers to one that is missing. A
     ///   header that does (`Authorization`, before the first token) is left out.
@@ -61,7 +63,7 @@ package struct TokenRequest: Equatable, Sendable, CustomReflectable {
             Self.fill(field.template, tokens).map { HTTPOptions.line(field.name, $0) }
         }
         guard !members.isEmpty || !tokens.isEmpty else { return nil }
-        url = rules.url
+        (url, mapping) = (rules.url, rules.mapping)
         headers =
             [
                 "Content-Type: " + (rules.isJSON ? "application/json" : "application/x-www-form-urlencoded"),

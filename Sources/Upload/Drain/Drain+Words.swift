@@ -17,8 +17,10 @@ extension Drain {
         case checkToken(isForced: Bool)
         /// The same, after the backend has refused the one that was sent.
         case checkRefusedToken(isForced: Bool)
-        /// One exchange with the token endpoint.
+        /// Begin an exchange with the token endpoint.
         case refreshToken
+        /// Advance that exchange, and look for what has happened meanwhile.
+        case awaitToken
         /// Begin a request with the batch.
         case send
         /// Advance that request, and look for what has happened meanwhile.

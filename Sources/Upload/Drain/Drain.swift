@@ -114,6 +114,10 @@ package struct Drain: Sendable {
     /// The next step. An event that the state has no exit for ends the drain as a failure that is tried again: the batch
     /// is frozen, so nothing is lost.
     package mutating func handle(_ event: Event) -> Step {
+        // An exchange of tokens lasts.
+        if event == .underway, state == .refreshingToken || state == .refreshingRefusedToken {
+            return .perform(.awaitToken)
+        }
         switch (state, event) {
         case (.acknowledgingOwed, .done):
             isOwed = false

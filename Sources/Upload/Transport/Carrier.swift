@@ -13,7 +13,7 @@ package struct Carrier: ~Copyable {
         case ended(Delivery)
     }
 
-    private var http: HTTPClient
+    private let http: any HTTPTransport
     private var matching = AnswerMatching()
     /// What is under way over HTTP.
     private var sent: (id: UUIDv7, format: Format, content: AnswerMatching.Content)?
@@ -36,25 +36,13 @@ package struct Carrier: ~Copyable {
     ///   - version: that of beekond.
     ///   - destination: its name.
     ///   - memory: of its broker.
-    /// - Returns: nil when libcurl cannot work here.
-    package init?(
-        version: String, installID: String, destination: String, memory: BrokerMemory = .none,
-        random: RandomSource = RandomSource()
-    ) {
-        guard let http = HTTPClient() else { return nil }
-        self.init(
-            http, version: version,
-            clientID: OwnTracksMQTT.clientID(installID: installID, destination: destination), memory: memory,
-            random)
-    }
-
-    private init(
-        _ http: consuming HTTPClient, version: String, clientID: String, memory: BrokerMemory,
-        _ random: RandomSource
+    package init(
+        _ http: any HTTPTransport, version: String, installID: String, destination: String,
+        memory: BrokerMemory = .none, random: RandomSource = RandomSource()
     ) {
         self.http = http
         self.version = version
-        self.clientID = clientID
+        clientID = OwnTracksMQTT.clientID(installID: installID, destination: destination)
         self.memory = memory
         self.random = random
     }
@@ -99,21 +87,24 @@ package struct Carrier: ~Copyable {
         if !memory.knowsNew(brokerURL) { memory.learnNew(brokerURL) }
     }
 
-    /// Does what can be done at once; before that, but for the first step, waits until there is anything to do.
-    ///
-    /// - Parameter wakeup: ends the wait, besides the network. It is left signalled.
-    package mutating func advance(wakeup: Wakeup) -> Progress {
+    /// Does what can be done at once, and waits for nothing.
+    package mutating func advance(now: BootInstant) -> Progress {
         guard isMQTT else {
-            guard case .ended(let outcome) = http.advance(wakeup: wakeup) else { return .underway }
+            guard case .ended(let outcome) = http.advance() else { return .underway }
             return .ended(delivery(outcome))
         }
-        let progress = mqtt?.advance(wakeup: wakeup)
+        let progress = mqtt?.advance(now: now)
         learn()
         return switch progress {
         case .underway: .underway
         case .ended(let outcome): .ended(Delivery(outcome))
         case nil: .ended(.failure(TransportFailure(kind: .network, message: "no memory for libcurl")))
         }
+    }
+
+    /// Until `advance` can do more for the request under way.
+    package mutating func rest(now: BootInstant) -> Rest {
+        isMQTT ? mqtt?.rest(now: now) ?? .none : http.rest(now: now)
     }
 
     /// What a request over HTTP has come to.
@@ -144,7 +135,7 @@ package struct Carrier: ~Copyable {
     }
 
     /// Nothing more is to be sent for now: closes the connection, unless it is one to a broker that is to stay.
-    package mutating func rest(_ sync: Settings.Sync?) {
+    package mutating func pause(_ sync: Settings.Sync?) {
         http.disconnect()
         if sync?.mqtt?.keepConnection != true { mqtt?.disconnect() }
     }
@@ -166,16 +157,13 @@ package struct Carrier: ~Copyable {
 
     // MARK: While nothing is sent
 
-    /// Becomes readable when `tend` has something to do; −1 when there is no connection to be tended.
-    package var descriptor: Int32 { mutating get { mqtt?.descriptor ?? -1 } }
-
-    /// When `tend` must be called at the latest; nil when there is no connection to be tended.
-    package var due: BootInstant? { mutating get { mqtt?.due } }
+    /// Until `tend` has something to do.
+    package var tendingRest: Rest { mutating get { mqtt?.tendingRest ?? Rest() } }
 
     /// Keeps a connection alive that is to stay, between two requests.
     ///
     /// - Returns: why it has ended; nil if it has not, or if there was none. The next request makes another.
-    package mutating func tend() -> String? { mqtt?.tend() ?? nil }
+    package mutating func tend(now: BootInstant) -> String? { mqtt?.tend(now: now) ?? nil }
 
     /// The network is another one, perhaps: what is connected over the old one may hang for long. The request under way goes
     /// on.

@@ -3,11 +3,42 @@ internal import CCurl
 internal import DaemonConfiguration
 package import Linux
 
-/// Makes one request at a time, on one connection that is kept between them.
+/// Makes one HTTP request at a time, on one connection that is kept between them.
 ///
 /// A request is begun and then advanced until it has ended. Between two steps the caller may do whatever it likes, even
-/// cancel the request: nothing of the caller's runs inside libcurl.
-package struct HTTPClient: ~Copyable {
+/// cancel the request. Confined to one thread.
+package protocol HTTPTransport: AnyObject {
+    /// Another number, another connection; 0 before the first.
+    var connectionNumber: Int { get }
+    /// Times that a kept connection was closed because there was data on it that no request had asked for.
+    var unrequested: Int { get }
+    /// Where the latest request went: an address in digits, the proxy's if there is one; nil when no connection was made.
+    var peer: String? { get }
+
+    /// Prepares a request; nothing is sent before the first `advance`. Cancels the one under way, if there is one.
+    ///
+    /// - Parameter now: the age of TLS sessions is counted with it; nil: none is resumed, and none is left behind.
+    func begin(_ body: [UInt8], _ options: HTTPOptions, resumingAt now: BootInstant?)
+
+    /// Does what can be done at once, and waits for nothing.
+    func advance() -> HTTPClient.Progress
+
+    /// Until `advance` can do more for the request under way.
+    func rest(now: BootInstant) -> Rest
+
+    /// Breaks off the request under way, and closes its connection.
+    func cancel()
+
+    /// Closes the kept connection.
+    func disconnect()
+
+    /// Other credentials are in use: the next request is made over another connection, with a full handshake. The one under
+    /// way goes on.
+    func forgetSessions()
+}
+
+/// By libcurl: nothing of the caller's runs inside of it.
+package final class HTTPClient: HTTPTransport {
     /// How far a request has got.
     package enum Progress: Equatable, Sendable {
         case underway
@@ -15,7 +46,7 @@ package struct HTTPClient: ~Copyable {
     }
 
     /// Holds the kept connection.
-    private var multi: OpaquePointer?
+    private var multi: MultiHandle?
     private var easy: OpaquePointer?
     private var transfer: Transfer?
     private var sessions = TLSSessions()
@@ -23,36 +54,25 @@ package struct HTTPClient: ~Copyable {
     private let connection = Connection()
     /// Where that leads.
     private var place: (url: String, proxy: String?)?
-    /// Times that a kept connection was closed because there was data on it that no request had asked for.
     package private(set) var unrequested = 0
-    /// Where the latest request went: an address in digits, the proxy's if there is one; nil when no connection was made.
     package private(set) var peer: String?
 
     /// - Returns: nil when libcurl cannot work here: no memory, or built without a resolver that can time out.
     package init?() {
         // Idempotent, and called on one thread before any other use.
         guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK,
-            ccurl_resolves_asynchronously() != 0, let multi = curl_multi_init()
+            ccurl_resolves_asynchronously() != 0, let multi = MultiHandle()
         else { return nil }
-        self.init(OpaquePointer(multi))
-    }
-
-    private init(_ multi: OpaquePointer) {
         self.multi = multi
     }
 
     deinit {
-        if let easy, let multi, let transfer, transfer.isAdded {
-            curl_multi_remove_handle(UnsafeMutableRawPointer(multi), UnsafeMutableRawPointer(easy))
-        }
-        if let easy { curl_easy_cleanup(UnsafeMutableRawPointer(easy)) }
-        if let multi { curl_multi_cleanup(UnsafeMutableRawPointer(multi)) }
+        guard let easy = easy.map({ UnsafeMutableRawPointer($0) }) else { return }
+        if let transfer, transfer.isAdded { multi?.remove(easy) }
+        curl_easy_cleanup(easy)
     }
 
-    /// Prepares a request; nothing is sent before the first `advance`. Cancels the one under way, if there is one.
-    ///
-    /// - Parameter now: the age of TLS sessions is counted with it; nil: none is resumed, and none is left behind.
-    package mutating func begin(
+    package func begin(
         _ body: [UInt8], _ options: HTTPOptions, resumingAt now: BootInstant? = nil
     ) {
         cancel()
@@ -65,12 +85,11 @@ package struct HTTPClient: ~Copyable {
         transfer = Transfer(body: body, options)
     }
 
-    /// Another number, another connection; 0 before the first.
     package var connectionNumber: Int { connection.number }
 
     /// What is kept is used once more only where there is nothing to be read on it: whatever comes before a request is no
     /// answer to it.
-    private mutating func checkConnection(_ options: HTTPOptions) {
+    private func checkConnection(_ options: HTTPOptions) {
         if let place, connection.isOpen, !isSamePlace(place, options) { disconnect() }
         place = (options.url, options.proxy)
         switch connection.unread(isOpaque: options.proxy?.lowercased().hasPrefix("https:") ?? false) {
@@ -89,11 +108,11 @@ package struct HTTPClient: ~Copyable {
                 || Settings.origin(of: place.url) == Settings.origin(of: options.url))
     }
 
-    private mutating func start(_ transfer: Transfer) {
+    private func start(_ transfer: Transfer) {
         checkConnection(transfer.options)
         self.transfer = transfer
         easy = easy ?? makeHandle()
-        multi = multi ?? curl_multi_init().map { OpaquePointer($0) }
+        multi = multi ?? MultiHandle()
         guard let easy, let multi else {
             transfer.fault = "no memory for libcurl"
             return
@@ -103,30 +122,21 @@ package struct HTTPClient: ~Copyable {
         connection.watch(handle)
         let (connection, size) = (connection, transfer.body.count)
         transfer.response.begin { connection.answerBegins(handle, size: size) }
-        transfer.isAdded = curl_multi_add_handle(UnsafeMutableRawPointer(multi), handle) == CURLM_OK
+        transfer.isAdded = multi.add(handle)
         if !transfer.isAdded { transfer.fault = "libcurl takes no request" }
     }
 
-    /// Does what can be done at once; before that, but for the first step, waits until there is anything to do.
-    ///
-    /// - Parameter wakeup: ends the wait, besides the network. It is left signalled.
-    package mutating func advance(wakeup: Wakeup) -> Progress {
+    package func advance() -> Progress {
         if let transfer, !transfer.hasStarted { start(transfer) }
-        guard let transfer, transfer.fault == nil, let easy = easy.map({ UnsafeMutableRawPointer($0) }),
-            let multi = multi.map({ UnsafeMutableRawPointer($0) })
+        guard let transfer, transfer.fault == nil, let multi,
+            let easy = easy.map({ UnsafeMutableRawPointer($0) })
         else {
             let fault = transfer?.fault ?? "no request was begun"
             end(keepsConnection: false)
             return .ended(.failure(TransportFailure(kind: .network, message: fault)))
         }
-        if transfer.hasStarted {
-            var extra = curl_waitfd(fd: wakeup.descriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0)
-            // Bounded, because a wake-up may be taken by another reader between the caller's look and the poll.
-            curl_multi_poll(multi, &extra, 1, 1000, nil)
-        }
         transfer.hasStarted = true
-        var running: Int32 = 0
-        if curl_multi_perform(multi, &running) == CURLM_OK, running > 0 { return .underway }
+        if multi.advance() { return .underway }
         let (outcome, handshake) = result(multi, easy, transfer)
         peer = address(easy)
         if transfer.options.identity != nil {
@@ -145,49 +155,53 @@ package struct HTTPClient: ~Copyable {
         return .ended(outcome)
     }
 
-    /// Breaks off the request under way, and closes its connection.
-    package mutating func cancel() {
+    package func rest(now: BootInstant) -> Rest {
+        guard let transfer, transfer.hasStarted, let multi else { return .none }
+        return multi.rest(now: now)
+    }
+
+    package func cancel() {
         if transfer != nil { end(keepsConnection: false) }
     }
 
-    /// A whole request.
+    /// A whole request, for who has nothing else to do.
     ///
     /// - Parameters:
     ///   - wakeup: makes `isCancelled` be asked at once.
     ///   - now: as in `begin`.
     ///   - isCancelled: ends the request when true; asked before the first byte is sent, too.
-    package mutating func post(
+    package func post(
         _ body: [UInt8], _ options: HTTPOptions, wakeup: Wakeup, resumingAt now: BootInstant? = nil,
         isCancelled: () -> Bool
     ) -> HTTPOutcome {
         begin(body, options, resumingAt: now)
         while !isCancelled() {
-            if case .ended(let outcome) = advance(wakeup: wakeup) { return outcome }
+            if case .ended(let outcome) = advance() { return outcome }
+            let now = BootInstant(nanoseconds: Clock.boot())
+            var rest = rest(now: now)
+            rest.add(wakeup.descriptor)
+            rest.wait(now: now)
         }
         cancel()
         return .cancelled
     }
 
-    /// Closes the kept connection.
-    package mutating func disconnect() {
+    package func disconnect() {
         end(keepsConnection: false)
-        if let multi { curl_multi_cleanup(UnsafeMutableRawPointer(multi)) }
         multi = nil
     }
 
-    /// Other credentials are in use: the next request is made over another connection, with a full handshake. The one under
-    /// way goes on.
-    package mutating func forgetSessions() {
+    package func forgetSessions() {
         sessions.expire()
     }
 
-    private mutating func dropSessions() {
+    private func dropSessions() {
         disconnect()
         sessions.drop()
     }
 
     /// A handle that shares the sessions with those before and after it.
-    private mutating func makeHandle() -> OpaquePointer? {
+    private func makeHandle() -> OpaquePointer? {
         guard let easy = curl_easy_init() else { return nil }
         if let share = sessions.handle() {
             _ = ccurl_set_pointer(easy, CURLOPT_SHARE, UnsafeMutableRawPointer(share))
@@ -195,11 +209,9 @@ package struct HTTPClient: ~Copyable {
         return OpaquePointer(easy)
     }
 
-    private mutating func end(keepsConnection: Bool) {
+    private func end(keepsConnection: Bool) {
         if let easy = easy.map({ UnsafeMutableRawPointer($0) }) {
-            if let multi, let transfer, transfer.isAdded {
-                curl_multi_remove_handle(UnsafeMutableRawPointer(multi), easy)
-            }
+            if let transfer, transfer.isAdded { multi?.remove(easy) }
             if !keepsConnection {
                 curl_easy_cleanup(easy)
                 self.easy = nil
@@ -209,20 +221,16 @@ package struct HTTPClient: ~Copyable {
     }
 
     private func result(
-        _ multi: UnsafeMutableRawPointer, _ handle: UnsafeMutableRawPointer, _ transfer: Transfer
+        _ multi: MultiHandle, _ easy: UnsafeMutableRawPointer, _ transfer: Transfer
     ) -> (HTTPOutcome, SessionLifetime.Handshake) {
-        var left: Int32 = 0
-        while let message = curl_multi_info_read(multi, &left) {
-            if message.pointee.msg == CURLMSG_DONE {
-                let code = ccurl_message_result(message)
-                return (
-                    outcome(handle, code, transfer),
-                    SessionLifetime.Handshake(handle, code, isAnswered: transfer.response.hasBegun)
-                )
-            }
+        guard let code = multi.takeResult() else {
+            let failure = TransportFailure(kind: .network, message: "libcurl gave no result")
+            return (.failure(failure), .doubtful)
         }
-        let failure = TransportFailure(kind: .network, message: "libcurl gave no result")
-        return (.failure(failure), .doubtful)
+        return (
+            outcome(easy, code, transfer),
+            SessionLifetime.Handshake(easy, code, isAnswered: transfer.response.hasBegun)
+        )
     }
 
     private func address(_ handle: UnsafeMutableRawPointer) -> String? {

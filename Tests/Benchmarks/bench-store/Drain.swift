@@ -50,7 +50,7 @@ final class Drain: Sendable {
         let installation = ids.next(at: Timestamp(milliseconds: 0)).description
         let device = Device(installID: installation, platform: "linux", version: "bench", model: nil)
         var format = BeekonFormat(device: device)
-        guard var client = HTTPClient() else {
+        guard let client = HTTPClient() else {
             throw BenchFailure(message: "libcurl cannot work here")
         }
         func encode(_ draft: BatchDraft) throws -> (id: UUIDv7, body: [UInt8]) {

@@ -329,7 +329,7 @@ struct MQTTClientTests {
         var farewell: String?
         #expect(
             wait(upTo: 60) {
-                var poll = PollSet()
+                var poll = Rest()
                 poll.add(client.descriptor)
                 let now = BootInstant(nanoseconds: Clock.boot())
                 poll.wait(seconds: client.due.map { max($0.seconds(since: now), 0) })

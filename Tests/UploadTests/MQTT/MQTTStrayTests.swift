@@ -57,7 +57,7 @@ struct MQTTStrayTests {
         var client = try mqttClient()
         #expect(try client.ask("1", broker.options()) == puback(0))
         isHeard.raise()
-        var poll = PollSet()
+        var poll = Rest()
         poll.add(client.descriptor)
         poll.wait(seconds: 60)
         #expect(

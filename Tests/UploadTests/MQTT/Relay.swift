@@ -47,7 +47,7 @@ final class Relay: Sendable {
     private static func carry(_ link: Link, _ upstream: Int32, _ passed: Passed) {
         var piece = [UInt8](repeating: 0, count: 16_384)
         while true {
-            var poll = PollSet()
+            var poll = Rest()
             poll.add(link.raw)
             poll.add(upstream)
             poll.wait(seconds: 60)

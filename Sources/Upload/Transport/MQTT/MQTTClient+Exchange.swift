@@ -1,15 +1,14 @@
-internal import Base
-internal import Linux
+package import Base
+package import Linux
 
 /// What goes over the connection.
 extension MQTTClient {
-    /// Waits for the network, for `wakeup`, or for what is due.
-    func wait(for wakeup: Wakeup) {
-        let now = BootInstant(nanoseconds: Clock.boot())
-        let due = connection?.due ?? job?.deadline
-        link?.wait(
-            wakeup: wakeup, seconds: hasMore ? 0 : due?.seconds(since: now) ?? 0,
-            hasOutput: connection?.output.isEmpty == false)
+    /// Until `advance` can do more for the publication under way.
+    package func rest(now: BootInstant) -> Rest {
+        guard let job, job.deadline != nil, !hasMore else { return .none }
+        var rest = link?.rest(hasOutput: connection?.output.isEmpty == false, now: now) ?? .none
+        rest.end(by: connection?.due ?? job.deadline)
+        return rest
     }
 
     /// Sends and reads what can be sent and read at once, and does what is due.

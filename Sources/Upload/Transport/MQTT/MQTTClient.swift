@@ -6,7 +6,7 @@ package import Linux
 /// Publishes one message at a time, on a connection that is kept between them until `disconnect`.
 ///
 /// A publication is begun and then advanced until it has ended, as a request of `HTTPClient` is. Between two, the owner of
-/// a connection that is to stay adds `descriptor` and `due` to its poll, and calls `tend`.
+/// a connection that is to stay rests as `tendingRest` says, and calls `tend`. Nothing here waits.
 package struct MQTTClient: ~Copyable {
     /// How far a publication has got.
     package enum Progress: Equatable, Sendable {
@@ -48,6 +48,8 @@ package struct MQTTClient: ~Copyable {
     var hasMore = false
     /// The broker has closed the connection, or the network has.
     var wasHungUp = false
+    /// The moment of the latest step.
+    private var latest = BootInstant(nanoseconds: 0)
 
     /// - Returns: nil when libcurl cannot work here: no memory, or built without a resolver that can time out.
     package init?(random: RandomSource = RandomSource()) {
@@ -100,15 +102,12 @@ package struct MQTTClient: ~Copyable {
         job = Job(publication: publication, options: options, isResuming: isResuming)
     }
 
-    /// Does what can be done at once; before that, but for the first step, waits until there is anything to do.
-    ///
-    /// - Parameter wakeup: ends the wait, besides the network. It is left signalled.
-    package mutating func advance(wakeup: Wakeup) -> Progress {
+    /// Does what can be done at once.
+    package mutating func advance(now: BootInstant) -> Progress {
         guard let job else {
             return .ended(.failure(TransportFailure(kind: .network, message: "no publication was begun")))
         }
-        if job.deadline != nil { wait(for: wakeup) }
-        let now = BootInstant(nanoseconds: Clock.boot())
+        latest = now
         guard let outcome = step(now: now) else { return .underway }
         noteSilence(outcome)
         let handshake = handshake(outcome)
@@ -136,7 +135,7 @@ package struct MQTTClient: ~Copyable {
         if job != nil { disconnect() }
     }
 
-    /// A whole publication.
+    /// A whole publication, for who has nothing else to do.
     ///
     /// - Parameters:
     ///   - wakeup: makes `isCancelled` be asked at once.
@@ -148,7 +147,11 @@ package struct MQTTClient: ~Copyable {
     ) -> MQTTOutcome {
         begin(publication, options, resumingAt: now)
         while !isCancelled() {
-            if case .ended(let outcome) = advance(wakeup: wakeup) { return outcome }
+            let now = BootInstant(nanoseconds: Clock.boot())
+            if case .ended(let outcome) = advance(now: now) { return outcome }
+            var rest = rest(now: now)
+            rest.add(wakeup.descriptor)
+            rest.wait(now: now)
         }
         cancel()
         return .cancelled
@@ -159,7 +162,7 @@ package struct MQTTClient: ~Copyable {
         job = nil
         dialect.settle()
         connection?.leave()
-        _ = flush(now: BootInstant(nanoseconds: Clock.boot()))
+        _ = flush(now: latest)
         drop()
     }
 
@@ -181,18 +184,26 @@ package struct MQTTClient: ~Copyable {
 
     // MARK: Between publications
 
-    /// Becomes readable when the broker says something on the kept connection; −1 when there is none.
-    package private(set) var descriptor: Int32 = -1
+    /// That of the connection; −1 when there is none.
+    private(set) var descriptor: Int32 = -1
 
     /// When `tend` must be called at the latest; nil when there is no connection.
-    package var due: BootInstant? { hasMore ? BootInstant(nanoseconds: 0) : connection?.due }
+    var due: BootInstant? { hasMore ? BootInstant(nanoseconds: 0) : connection?.due }
+
+    /// Until `tend` has something to do on the kept connection, if there is one.
+    package var tendingRest: Rest {
+        var rest = Rest(until: due)
+        rest.add(descriptor)
+        return rest
+    }
 
     /// Keeps the connection alive while nothing is published.
     ///
     /// - Returns: why it has ended; nil if it has not, or if there was none. The next publication makes another.
-    package mutating func tend() -> String? {
+    package mutating func tend(now: BootInstant) -> String? {
         guard job == nil, connection != nil else { return nil }
-        _ = exchange(now: BootInstant(nanoseconds: Clock.boot()))
+        latest = now
+        _ = exchange(now: now)
         guard connection?.isOver != false else { return nil }
         if connection?.strayWords != nil { unrequested += 1 }
         let farewell = connection?.farewell

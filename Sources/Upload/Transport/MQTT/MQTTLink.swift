@@ -1,8 +1,9 @@
+internal import Base
 internal import CCurl
 internal import Linux
 
 /// A connection that libcurl makes, with its resolver, proxies and TLS, and that then carries bytes of ours
-/// (`CURLOPT_CONNECT_ONLY`). Nothing in it blocks but `wait`.
+/// (`CURLOPT_CONNECT_ONLY`). Nothing in it waits.
 struct MQTTLink: ~Copyable {
     enum Connecting: Equatable {
         case underway
@@ -24,7 +25,7 @@ struct MQTTLink: ~Copyable {
     /// Bytes read at once; a TLS record has as many.
     private static let pieceLimit = 16_384
 
-    private let multi: UnsafeMutableRawPointer
+    private let multi: MultiHandle
     private let easy: UnsafeMutableRawPointer
     private let errorBuffer: UnsafeMutablePointer<CChar>
     /// What is being sent. OpenSSL wants the same bytes at the same place when it asks for them again.
@@ -41,17 +42,15 @@ struct MQTTLink: ~Copyable {
     ///   - share: a `CURLSH` with which TLS sessions outlive the connection; it must outlive this. nil: none is resumed.
     /// - Returns: nil when there is no memory, or the url is none of mqtt.
     init?(_ options: MQTTOptions, timeout: Double, share: OpaquePointer?) {
-        guard let url = options.transportURL, let multi = curl_multi_init() else { return nil }
-        guard let easy = curl_easy_init() else {
-            curl_multi_cleanup(multi)
+        guard let url = options.transportURL, let multi = MultiHandle(), let easy = curl_easy_init() else {
             return nil
         }
         self.init(multi, easy)
         configure(url, options, timeout: timeout, share: share)
-        curl_multi_add_handle(multi, easy)
+        _ = multi.add(easy)
     }
 
-    private init(_ multi: UnsafeMutableRawPointer, _ easy: UnsafeMutableRawPointer) {
+    private init(_ multi: MultiHandle, _ easy: UnsafeMutableRawPointer) {
         self.multi = multi
         self.easy = easy
         errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -59,47 +58,33 @@ struct MQTTLink: ~Copyable {
     }
 
     deinit {
-        curl_multi_remove_handle(multi, easy)
+        multi.remove(easy)
         curl_easy_cleanup(easy)
-        curl_multi_cleanup(multi)
         errorBuffer.deallocate()
         chunk.deallocate()
     }
 
-    /// Waits until there may be something to do; at most a second, because a wake-up may be taken by another reader
-    /// between the caller's look and the poll.
+    /// Until there may be something to do.
     ///
     /// - Parameter hasOutput: there are bytes that could not be sent.
-    func wait(wakeup: Wakeup, seconds: Double, hasOutput: Bool) {
-        let seconds = min(max(seconds, 0), 1)
-        guard descriptor >= 0 else {
-            var extra = curl_waitfd(fd: wakeup.descriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0)
-            if hasStarted {
-                curl_multi_poll(multi, &extra, 1, Int32((seconds * 1000).rounded(.up)), nil)
-            }
-            return
-        }
-        var poll = PollSet()
-        poll.add(wakeup.descriptor)
-        poll.add(descriptor, write: hasOutput)
-        poll.wait(seconds: seconds)
+    func rest(hasOutput: Bool, now: BootInstant) -> Rest {
+        guard descriptor >= 0 else { return hasStarted ? multi.rest(now: now) : .none }
+        var rest = Rest()
+        rest.add(descriptor, write: hasOutput)
+        return rest
     }
 
     /// Goes on connecting.
     mutating func connect() -> Connecting {
         hasStarted = true
-        var running: Int32 = 0
-        if curl_multi_perform(multi, &running) == CURLM_OK, running > 0 { return .underway }
-        var left: Int32 = 0
-        while let message = curl_multi_info_read(multi, &left) {
-            guard message.pointee.msg == CURLMSG_DONE else { continue }
-            let code = ccurl_message_result(message)
-            handshake = SessionLifetime.Handshake(easy, code, isAnswered: false)
-            guard code == CURLE_OK else { return .failed(failure(code)) }
-            _ = ccurl_get_socket(easy, CURLINFO_ACTIVESOCKET, &descriptor)
-            return .open(descriptor: descriptor)
+        if multi.advance() { return .underway }
+        guard let code = multi.takeResult() else {
+            return .failed(TransportFailure(kind: .network, message: "libcurl gave no result"))
         }
-        return .failed(TransportFailure(kind: .network, message: "libcurl gave no result"))
+        handshake = SessionLifetime.Handshake(easy, code, isAnswered: false)
+        guard code == CURLE_OK else { return .failed(failure(code)) }
+        _ = ccurl_get_socket(easy, CURLINFO_ACTIVESOCKET, &descriptor)
+        return .open(descriptor: descriptor)
     }
 
     /// Sends what goes out without waiting.

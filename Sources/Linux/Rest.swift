@@ -53,13 +53,13 @@ package struct Rest: Sendable {
         }
     }
 
-    /// Whether the `index`-th descriptor added was readable or had failed when the wait ended.
+    /// Whether the `index`-th descriptor added was readable or had failed when the wait ended; false where there is none.
     package func isReadable(_ index: Int) -> Bool {
-        entries[index].revents & Int16(POLLIN | POLLHUP | POLLERR | POLLNVAL) != 0
+        index < entries.count && entries[index].revents & Int16(POLLIN | POLLHUP | POLLERR | POLLNVAL) != 0
     }
 
-    /// Whether the `index`-th descriptor added was writable or had failed when the wait ended.
+    /// Whether the `index`-th descriptor added was writable or had failed when the wait ended; false where there is none.
     package func isWritable(_ index: Int) -> Bool {
-        entries[index].revents & Int16(POLLOUT | POLLERR | POLLNVAL) != 0
+        index < entries.count && entries[index].revents & Int16(POLLOUT | POLLERR | POLLNVAL) != 0
     }
 }

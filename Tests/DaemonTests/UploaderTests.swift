@@ -55,7 +55,7 @@ final class UploaderBench {
     /// - Parameter seconds: that it has taken whenever it looks.
     @discardableResult
     func turn(after seconds: Double = 0) -> Rest? {
-        let rest = uploader.turn(now: instant(now), stopwatch: stopwatch(seconds))
+        let rest = uploader.turn(now: instant(now), stopwatch: stopwatch(seconds), after: Rest())
         uploader.endTurn(now: instant(now))
         return rest
     }

@@ -30,7 +30,7 @@ extension Turns {
     /// Shows how things stand, and says what there is to say.
     func endTurn(now: BootInstant = instant(1)) {
         publish(now: now)
-        outbox.send()
+        answer()
     }
 }
 

@@ -16,6 +16,7 @@ struct DestinationModel {
     struct Batch: Equatable {
         var id: UUIDv7
         var rows: Set<UUIDv7>
+        var isPiece = false
     }
 
     struct One {
@@ -29,6 +30,7 @@ struct DestinationModel {
         var offered: Set<UUIDv7> = []
         var dead: Set<UUIDv7> = []
         var streak: Set<UUIDv7> = []
+        var rejectedAt: [UUIDv7: Int64] = [:]
         var batches: [Batch] = []
         var dropped = 0
         var pruned = 0
@@ -44,8 +46,19 @@ struct DestinationModel {
     var uncarried: [DestinationName: Int] = [:]
     private(set) var rows: [UUIDv7: Row] = [:]
     var rejections: [DestinationName: Int] = [:]
+    /// The first trusted time after the latest suspicion.
+    private(set) var trustedSince: [DestinationName: Int64] = [:]
+    /// Dead letters that have gone for their age.
+    private(set) var expired = 0
     var received: [DestinationName: Int] = [:]
     private(set) var inserted = 0
+
+    /// Nothing is stored, and nobody known; what was counted stays.
+    func begunAnew() -> DestinationModel {
+        var new = DestinationModel(options: options)
+        (new.received, new.inserted, new.expired) = (received, inserted, expired)
+        return new
+    }
 
     func ids(_ isMeant: (Row) -> Bool) -> Set<UUIDv7> { Set(rows.filter { isMeant($0.value) }.keys) }
 
@@ -70,7 +83,10 @@ struct DestinationModel {
         if isTrusted { age(at: ts) }
         let doomed = isEvent ? [] : overCap()
         // Before the cap takes some: what it takes is counted as such.
-        let late = isTrusted ? unsent(at: ts, besides: drafted).subtracting(doomed) : []
+        let late =
+            isTrusted
+            ? unsent(at: ts, besides: drafted).union(old(at: ts, besides: drafted, doomed)).subtracting(doomed)
+            : []
         drop(doomed)
         drop(late, \.pruned)
         inserted += 1
@@ -117,9 +133,7 @@ struct DestinationModel {
     }
 
     private func overCap() -> Set<UUIDv7> {
-        let held = known.values.reduce(into: Set<UUIDv7>()) { held, one in
-            for batch in one.batches { held.formUnion(batch.rows) }
-        }
+        let held = held(with: [])
         let locations = rows.filter { !$0.value.isEvent }
         let surplus = max(0, min(locations.count + 1 - options.maxRows, 100))
         let free = locations.filter { !held.contains($0.key) || $0.value.isKept }
@@ -138,17 +152,45 @@ struct DestinationModel {
         return known[.main]?.owed.contains(id) == true ? 3 : 2
     }
 
-    /// Pending rows outside every batch that are too old, at most 8 locations and 16 events.
+    /// Pending rows outside every batch that are too old.
     private func unsent(at ts: Int64, besides drafted: Set<UUIDv7>) -> Set<UUIDv7> {
         guard let age = options.unsentRetention else { return [] }
-        let held = known.values.reduce(into: drafted) { held, one in
+        let (cutoff, held) = (ts - Int64(age * 1000), held(with: drafted))
+        return oldest { id, row in !row.isKept && row.ts < cutoff && !held.contains(id) }
+    }
+
+    /// What everybody has received, or only orphans are owed, and is too old; without a destination, whatever is.
+    private func old(
+        at ts: Int64, besides drafted: Set<UUIDv7>, _ doomed: Set<UUIDv7>
+    ) -> Set<UUIDv7> {
+        let (cutoff, held) = (ts - Int64(options.retention * 1000), held(with: drafted))
+        guard !options.destinations.isEmpty else {
+            return oldest { id, row in row.ts < cutoff && !held.contains(id) }
+        }
+        let kept = oldest { id, row in
+            row.isKept && row.ts < cutoff && !doomed.contains(id) && (!row.isEvent || !held.contains(id))
+        }
+        guard !isPlain else { return kept }
+        let configured = known.values.filter { !$0.isOrphaned }.reduce(into: Set<UUIDv7>()) {
+            $0.formUnion($1.owed)
+        }
+        return kept.union(
+            oldest { id, row in
+                !row.isKept && row.ts < cutoff && !configured.contains(id) && !held.contains(id)
+            })
+    }
+
+    private func held(with drafted: Set<UUIDv7>) -> Set<UUIDv7> {
+        known.values.reduce(into: drafted) { held, one in
             for batch in one.batches { held.formUnion(batch.rows) }
         }
+    }
+
+    /// At most 8 locations and 16 events.
+    private func oldest(_ isMeant: (UUIDv7, Row) -> Bool) -> Set<UUIDv7> {
         func oldest(_ limit: Int, isEvent: Bool) -> [UUIDv7] {
-            let late = rows.filter { id, row in
-                row.isEvent == isEvent && !row.isKept && row.ts < ts - Int64(age * 1000) && !held.contains(id)
-            }
-            let ordered = late.sorted { ($0.value.ts, $0.value.order) < ($1.value.ts, $1.value.order) }
+            let meant = rows.filter { $0.value.isEvent == isEvent && isMeant($0.key, $0.value) }
+            let ordered = meant.sorted { ($0.value.ts, $0.value.order) < ($1.value.ts, $1.value.order) }
             return ordered.prefix(limit).map(\.key)
         }
         return Set(oldest(8, isEvent: false) + oldest(16, isEvent: true))
@@ -180,6 +222,7 @@ struct DestinationModel {
     mutating func acknowledge(_ batch: Batch, by name: DestinationName) -> Int {
         let due = pay(batch, name) { _ in true }
         known[name]?.streak = []
+        if rejections[name, default: 0] >= 3 { trustedSince[name] = .max }
         rejections[name] = 0
         received[name, default: 0] += due.count
         return due.count
@@ -202,19 +245,39 @@ struct DestinationModel {
         }
     }
 
+    /// - Returns: whether the endpoint is suspected; then the streak is back.
+    mutating func countRejection(of batch: Batch, by name: DestinationName) -> Bool {
+        if !batch.isPiece { rejections[name, default: 0] += 1 }
+        guard rejections[name, default: 0] >= 3 else { return false }
+        requeue(known[name]?.streak.intersection(known[name]?.dead ?? []) ?? [], of: name)
+        return true
+    }
+
+    /// - Parameters:
+    ///   - time: of the rejection.
+    ///   - isTrusted: dead letters grow old by it.
     /// - Returns: how many dead letters there are more; nil: it is suspected instead.
-    mutating func reject(_ batch: Batch, by name: DestinationName) -> Int? {
-        rejections[name, default: 0] += 1
-        if rejections[name, default: 0] >= 3 {
-            let back = known[name]?.streak.intersection(known[name]?.dead ?? []) ?? []
-            requeue(back, of: name)
-            return nil
-        }
+    mutating func reject(
+        _ batch: Batch, by name: DestinationName, at time: Int64, isTrusted: Bool
+    ) -> Int? {
+        if countRejection(of: batch, by: name) { return nil }
+        if isTrusted { expire(of: name, at: time) }
         let others = hadByOthers(than: name)
         let due = pay(batch, name) { others.contains($0) }
         known[name]?.dead.formUnion(due)
         known[name]?.streak.formUnion(due)
+        for id in due { known[name]?.rejectedAt[id] = time }
         return due.count
+    }
+
+    /// Dead letters of more than seven days go, but for those of the streak; and none until as long after a suspicion.
+    private mutating func expire(of name: DestinationName, at time: Int64) {
+        let (since, expiry) = (min(trustedSince[name] ?? .min, time), time - 7 * 86_400_000)
+        trustedSince[name] = since
+        guard since < expiry, let one = known[name] else { return }
+        let gone = one.dead.subtracting(one.streak).filter { one.rejectedAt[$0] ?? .max < expiry }
+        known[name]?.dead.subtract(gone)
+        expired += gone.count
     }
 
     /// What each dead letter was, as it may have left the store.
@@ -301,6 +364,7 @@ struct DestinationModel {
         let others = hadByOthers(than: name)
         known[name] = nil
         rejections[name] = 0
+        trustedSince[name] = nil
         let count = one.owed.subtracting(owedToAny).count
         settle(one.owed) { others.contains($0) }
         reconcile(hadMain: hadMain)

@@ -18,6 +18,8 @@ struct DestinationRun: ~Copyable {
     private var ids = 0
     private var now = start
     private var hadMain = false
+    /// What the databases of other machines hold, by their names.
+    private var aside: [String: Set<UUIDv7>] = [:]
     private var configured = [StoreOptions.Destination].main
     private var isEnding = false
     private(set) var steps = 0
@@ -42,7 +44,10 @@ struct DestinationRun: ~Copyable {
 
     var summary: String {
         let received = model.received.map { "\($0.key) \($0.value)" }.sorted().joined(separator: ", ")
-        return "\(steps) operations; \(model.inserted) rows; received: \(received)"
+        return """
+            \(steps) operations; \(model.inserted) rows; received: \(received); dead letters expired: \(model.expired); \
+            databases of other machines: \(aside.count)
+            """
     }
 
     mutating func step() throws {
@@ -52,16 +57,18 @@ struct DestinationRun: ~Copyable {
         case 400..<450: try did("event") { try $0.insertEvent() }
         case 450..<580: try did("freeze \(name)") { _ = try $0.freeze(name) }
         case 580..<720: try did("acknowledge \(name)") { try $0.acknowledge(name) }
-        case 720..<770: try did("reject \(name)") { try $0.reject(name) }
-        case 770..<780: try did("requeue \(name)") { try $0.moveDeadLetters(name) }
-        case 780..<800: try did("resend \(name)") { try $0.resend(name) }
+        case 720..<762: try did("reject \(name)") { try $0.reject(name) }
+        case 762..<770: try did("isolate \(name)") { try $0.isolate(name) }
+        case 770..<775: try did("requeue \(name)") { try $0.moveDeadLetters(name) }
+        case 775..<800: try did("resend \(name)") { try $0.resend(name) }
         case 800..<820: try did("backfill \(name)") { try $0.backfill(name) }
         case 820..<840: try did("forget \(name)") { try $0.forget(name) }
         case 840..<890: try did("configure") { try $0.configure() }
         case 890..<900: try did("latest for \(name)") { try $0.deliverLatest(name) }
         case 900..<930: try did("squeeze") { try $0.squeeze() }
         case 930..<950: try did("delete") { try $0.delete() }
-        case 950..<975: try did("restart") { try $0.restart() }
+        case 950..<953: try did("put aside") { try $0.putAside() }
+        case 953..<975: try did("restart") { try $0.restart() }
         default: try did("crash") { try $0.crash() }
         }
         try check()
@@ -77,6 +84,7 @@ struct DestinationRun: ~Copyable {
             try check()
             try #require(model.known[name]?.owed == [])
         }
+        for (name, rows) in aside { try #require(try Self.rows(of: directory.path + "/" + name) == rows) }
         // But for events that were stored while nobody's format carried them.
         try #require(model.ids { !$0.isKept && !$0.isEvent } == [])
     }
@@ -96,8 +104,8 @@ struct DestinationRun: ~Copyable {
 
     private mutating func insert() throws {
         switch Int.random(in: 0..<100, using: &random) {
-        case 0: now += Self.day * Int64.random(in: 1...9, using: &random)
-        case 1..<15: now -= Int64.random(in: 0...100_000, using: &random)
+        case 0..<3: now += Self.day * Int64.random(in: 1...9, using: &random)
+        case 3..<15: now -= Int64.random(in: 0...100_000, using: &random)
         default: now += Int64.random(in: 0...10_000, using: &random)
         }
         let isTrusted = random.chance(0.7)
@@ -248,10 +256,35 @@ struct DestinationRun: ~Copyable {
         }
         now += 1
         model.bury(expected)
-        let count = model.reject(expected, by: name)
-        let result = try store.reject(batch, status: 422, at: Timestamp(milliseconds: now), trusted: nil)
+        let isTrusted = random.chance(0.5)
+        let count = model.reject(expected, by: name, at: now, isTrusted: isTrusted)
+        let time = Timestamp(milliseconds: now)
+        let result = try store.reject(batch, status: 422, at: time, trusted: isTrusted ? time : nil)
         try #require(result == count.map { .deadLettered($0) } ?? .suspected)
         if result == .suspected, random.chance(0.7) { try acknowledge(name) }
+    }
+
+    /// Searches for the row that is to blame.
+    private mutating func isolate(_ name: DestinationName) throws {
+        guard let expected = model.known[name]?.batches.first, expected.rows.count > 1,
+            let batch = try store.nextFrozen(for: name)
+        else { return }
+        let isSuspected = model.countRejection(of: expected, by: name)
+        try #require(try store.countRejection(of: batch) == isSuspected)
+        // Nothing moves then.
+        if isSuspected { return random.chance(0.5) ? try acknowledge(name) : () }
+        let pieces = try store.halves(of: batch).map { draft in
+            (draft: draft, id: nextID(2), request: StoredRequest(body: []))
+        }
+        try store.split(batch, into: pieces)
+        try #require(pieces.allSatisfy { !Self.rows($0.draft).isEmpty })
+        let parts = pieces.map {
+            DestinationModel.Batch(id: $0.id, rows: Self.rows($0.draft), isPiece: true)
+        }
+        // But for events that have gone since, because it is to have none any more.
+        let left = expected.rows.intersection(model.ids { _ in true })
+        try #require(parts.reduce(Set<UUIDv7>()) { $0.union($1.rows) } == left)
+        model.known[name]?.batches.replaceSubrange(0..<1, with: parts)
     }
 
     private mutating func moveDeadLetters(_ name: DestinationName) throws {
@@ -288,12 +321,14 @@ struct DestinationRun: ~Copyable {
         var work = Forgetting(name)
         while !work.isFinished { try store.proceed(with: &work) }
         try #require(work.removed == count)
+        try checkNews()
     }
 
     private mutating func configure() throws {
         model.options.keepsUploaded = random.chance(0.4)
         let hours = [nil, nil, nil, 0.01, 24, 100].randomElement(using: &random) ?? nil
         model.options.unsentRetention = hours.map { $0 * 3600 }
+        model.options.retention = random.chance(0.5) ? 1e9 : Double(Int.random(in: 1...7, using: &random)) * 86_400
         model.options.destinations = Self.names.filter { _ in random.chance(0.6) }.map { name in
             StoreOptions.Destination(
                 name, carriesEvents: random.chance(name == .home ? 0.3 : 0.9),
@@ -347,6 +382,30 @@ struct DestinationRun: ~Copyable {
             .map { Store.Event.uncarried($0.key, events: $0.value) }
         model.uncarried = [:]
         try #require(store.takeEvents() == expected)
+    }
+
+    /// The disk has come from another machine: its database is put aside, whole, and nothing of it is sent or stored here;
+    /// or it was this machine's after all.
+    private mutating func putAside() throws {
+        store.close()
+        let name = Store.foreignName(in: directory.path, at: time(0))
+        try #require(try Store.putAsideForeign(in: directory.path, as: name))
+        guard random.chance(0.7) else {
+            try Store.takeBackForeign(in: directory.path, as: name)
+            return try open()
+        }
+        aside[name] = model.ids { _ in true }
+        model = model.begunAnew()
+        hadMain = false
+        try open()
+    }
+
+    private static func rows(of path: String) throws -> Set<UUIDv7> {
+        let db = try Connection(path: path, access: .readOnly)
+        let rows = try db.prepare("SELECT id FROM locations UNION ALL SELECT id FROM events")
+        var found: Set<UUIDv7> = []
+        while try rows.step() { if let id = UUIDv7(bytes: rows.blob(0)) { found.insert(id) } }
+        return found
     }
 
     private mutating func crash() throws {

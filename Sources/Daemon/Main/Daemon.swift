@@ -67,8 +67,9 @@ package enum Daemon {
             // Before anything in the directory is changed: a start that is refused leaves it as it was.
             let place = try SocketPlace(at: options.socket)
             let configuration = try Configurator(options, directory)
-            let supervisor = try Supervisor(options, directory, configuration, place, startedAt: startedAt)
-            let code = supervisor.run(signals)
+            let supervisor = try Supervisor(
+                options, signals, directory, configuration, place, startedAt: startedAt)
+            let code = supervisor.run()
             withExtendedLifetime(lock) {}
             return code
         } catch let error as ConfigurationError {

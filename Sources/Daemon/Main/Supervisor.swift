@@ -9,7 +9,8 @@ internal import Tracking
 internal import Upload
 
 /// The main thread: signals, the control socket, the watchdog, the network's coming and going, and the order of the end.
-final class Supervisor {
+final class Supervisor: Turns {
+    private let signals: Signals
     private let hub: Hub
     private let configurator: Configurator
     private let dispatcher: Dispatcher
@@ -21,15 +22,18 @@ final class Supervisor {
     private let network: NetworkWatch
     private let metered: MeteredWatch
     private var isReady = false
+    /// Clients can connect.
+    private var isServing = false
     private var memory = MemoryRelease()
     private var manager: ServiceManager
     /// How far a salvage was when the main thread last looked, and when it had come further.
     private var salvage: (pieces: Int, at: BootInstant?) = (0, nil)
 
     init(
-        _ options: Daemon.Options, _ directory: StateDirectory, _ configurator: Configurator,
-        _ place: consuming SocketPlace, startedAt: BootInstant
+        _ options: Daemon.Options, _ signals: consuming Signals, _ directory: StateDirectory,
+        _ configurator: Configurator, _ place: consuming SocketPlace, startedAt: BootInstant
     ) throws {
+        self.signals = signals
         self.configurator = configurator
         let settings = configurator.loaded.settings
         let long = LongStart()
@@ -64,40 +68,51 @@ final class Supervisor {
     /// Starts the threads and serves until the end.
     ///
     /// - Returns: the exit code.
-    func run(_ signals: borrowing Signals) -> Int32 {
+    func run() -> Int32 {
         do {
             try startThreads()
         } catch {
             Log.error(.started, error.description)
             return 71
         }
-        var moment = Moment.current()
-        while !lifecycle.isOver(now: moment.boot) {
-            var rest = Rest(until: deadline(now: moment.boot))
-            rest.add(signals.raw)
-            rest.add(hub.main.wakeup.descriptor)
-            rest.add(network.raw)
-            metered.add(to: &rest)
-            let serves = isReady
-            if serves { server.addTo(&rest, at: 4) }
-            rest.wait(now: .current())
-            moment = .current(after: moment)
-            hub.clock.begin(moment)
-            let now = moment.boot
-            if rest.isReadable(0) { for signal in signals.receive() { handle(signal, now: now) } }
-            server.miss(hub.takeUnheard())
-            for message in hub.main.takeAll() { handle(message, now: now) }
-            // Whoever ends begins nothing.
-            configurator.settle(
-                late: lifecycle.stopBy == nil ? uploaders.late(for: configurator.inForce) : [], hub, now: now)
-            tellReady(now: now)
-            if rest.isReadable(2) { noteNetwork(now: now) }
-            if metered.serve(now: now) { hub.post(toUploaders: .routesChanged) }
-            if serves { server.serve(rest, now: now) }
-            feedWatchdog(now: now)
-            memory.runIfDue(now: now)
-        }
+        run(hub.clock)
         return end()
+    }
+
+    func turn(now: BootInstant, stopwatch _: Stopwatch, after rest: Rest) -> Rest? {
+        if rest.isReadable(0) { for signal in signals.receive() { handle(signal, now: now) } }
+        server.miss(hub.takeUnheard())
+        for message in hub.main.takeAll() { handle(message, now: now) }
+        // Whoever ends begins nothing.
+        configurator.settle(
+            late: lifecycle.stopBy == nil ? uploaders.late(for: configurator.inForce) : [], hub, now: now)
+        tellReady(now: now)
+        if rest.isReadable(2) { noteNetwork(now: now) }
+        if metered.serve(now: now) { hub.post(toUploaders: .routesChanged) }
+        if isServing { server.serve(rest, now: now) }
+        feedWatchdog(now: now)
+        memory.runIfDue(now: now)
+        return lifecycle.isOver(now: now) ? nil : self.rest(now: now)
+    }
+
+    /// What it shows is the others', and clients are answered as they come.
+    func publish(now: BootInstant) {}
+    func answer() {}
+
+    private func rest(now: BootInstant) -> Rest {
+        var rest = Rest()
+        rest.add(signals.raw)
+        rest.add(hub.main.wakeup.descriptor)
+        rest.add(network.raw)
+        metered.add(to: &rest)
+        isServing = isReady
+        if isServing { server.addTo(&rest, at: 4) }
+        let deadlines = [
+            server.deadline, lifecycle.stopBy, manager.due, memory.dueAt, metered.deadline(now: now),
+            configurator.deadline,
+        ]
+        for deadline in deadlines { rest.end(by: deadline) }
+        return rest
     }
 
     private func startThreads() throws(SystemError) {
@@ -129,13 +144,6 @@ final class Supervisor {
         } catch {
             Log.error(.started, "an uploader could not be started: " + error.description)
         }
-    }
-
-    private func deadline(now: BootInstant) -> BootInstant? {
-        [
-            server.deadline, lifecycle.stopBy, manager.due, memory.dueAt, metered.deadline(now: now),
-            configurator.deadline,
-        ].compactMap(\.self).min()
     }
 
     // MARK: The end

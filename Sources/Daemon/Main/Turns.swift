@@ -4,15 +4,17 @@ internal import Linux
 /// What a thread of the daemon does each time it wakes. It waits for no peer, no person and no other thread, and of the clocks it
 /// reads none but the stopwatch: where it breaks off, and what is measured. What is written or sent goes by `now`.
 protocol Turns: AnyObject {
-    /// What it has to say is collected in the outbox.
+    /// What it has to say to the others it keeps until `answer`.
     ///
-    /// - Returns: what the thread rests for; nil: it has ended.
-    func turn(now: BootInstant, stopwatch: Stopwatch) -> Rest?
+    /// - Parameter rest: what it has waited for, which tells the descriptors that were ready; at first, nothing.
+    /// - Returns: what it rests for; nil: it has ended.
+    func turn(now: BootInstant, stopwatch: Stopwatch, after rest: Rest) -> Rest?
 
-    /// Shows on the board how things stand.
+    /// Shows the others how things stand.
     func publish(now: BootInstant)
 
-    var outbox: Outbox { get }
+    /// Says what there is to say: answers, events, triggers.
+    func answer()
 }
 
 extension Turns {
@@ -22,17 +24,18 @@ extension Turns {
     /// - Parameters:
     ///   - clock: told what the clocks say.
     ///   - work: shows the watchdog how long a turn takes.
-    func run(_ clock: WallClock, watchedBy work: Work) {
+    func run(_ clock: WallClock, watchedBy work: Work? = nil) {
         var moment = Moment.current()
+        var rest = Rest()
         while true {
             clock.begin(moment)
-            let now = moment.boot
-            work.begin(now)
-            let rest = turn(now: now, stopwatch: Stopwatch())
-            publish(now: now)
-            outbox.send()
-            work.rest()
-            guard var rest else { return }
+            work?.begin(moment.boot)
+            let next = turn(now: moment.boot, stopwatch: Stopwatch(), after: rest)
+            publish(now: moment.boot)
+            answer()
+            work?.rest()
+            guard let next else { return }
+            rest = next
             rest.wait(now: .current())
             moment = .current(after: moment)
         }

@@ -72,7 +72,7 @@ final class Reader: Turns {
     }
 
     /// - Returns: nil once the daemon stops and what was received is stored.
-    func turn(now: BootInstant, stopwatch: Stopwatch) -> Rest? {
+    func turn(now: BootInstant, stopwatch: Stopwatch, after _: Rest) -> Rest? {
         self.stopwatch = stopwatch
         if hub.board.isStopping.load(ordering: .relaxed) { return finish(now: now) }
         guard hasBegun else {
@@ -103,6 +103,8 @@ final class Reader: Turns {
         noteHealth(now: now)
         if adjustLink(now: now) { noteHealth(now: now) }
     }
+
+    func answer() { outbox.send() }
 
     func publish(now: BootInstant) {
         hub.board.publish(snapshot())

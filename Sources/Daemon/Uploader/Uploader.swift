@@ -85,7 +85,7 @@ final class Uploader: Turns {
     /// Goes on with what is under way, or begins what is due.
     ///
     /// - Returns: nil once the daemon stops, or the destination is gone.
-    func turn(now: BootInstant, stopwatch: Stopwatch) -> Rest? {
+    func turn(now: BootInstant, stopwatch: Stopwatch, after _: Rest) -> Rest? {
         guard hasBegun else {
             begin(now: now)
             return Rest.none
@@ -161,6 +161,8 @@ final class Uploader: Turns {
         report.deferred(!isAdmitted, pending: pending, cap: inForce.settings.store.maxRows, now: now)
         return isAdmitted
     }
+
+    func answer() { outbox.send() }
 
     func publish(now: BootInstant) {
         report.heartbeats(

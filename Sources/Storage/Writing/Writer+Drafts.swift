@@ -103,19 +103,23 @@ extension Writer {
         ledger[draft.destination].queue.isUntouched(draft, changes: db.totalChanges)
     }
 
-    /// The rows of a batch in two halves, each as a draft of its own: locations and events first, then each of them.
+    /// The rows of a batch in two halves, each as a draft of its own: locations and events first, then each of them. Fewer than
+    /// two where events of it have gone, because the destination is to have none any more; none is empty.
     func halves(of batch: FrozenBatch) throws(SQLiteError) -> [BatchDraft] {
         let ids = ledger.sessions.ids
         let rows = try tables.locations.members(batch.members, sessionID: { ids[$0] })
         let events = try tables.events.rows(in: batch.members.events)
+        var halves: [(rows: ArraySlice<LocationRow>, events: ArraySlice<EventRow>)]
         if rows.isEmpty || events.isEmpty {
             let (middle, eventMiddle) = (rows.count / 2, events.count / 2)
-            return [
-                half(of: batch, rows[..<middle], events[..<eventMiddle]),
-                half(of: batch, rows[middle...], events[eventMiddle...]),
+            halves = [
+                (rows[..<middle], events[..<eventMiddle]), (rows[middle...], events[eventMiddle...]),
             ]
+        } else {
+            halves = [(rows[...], []), ([], events[...])]
         }
-        return [half(of: batch, rows[...], []), half(of: batch, [], events[...])]
+        halves.removeAll { $0.rows.isEmpty && $0.events.isEmpty }
+        return halves.map { half(of: batch, $0.rows, $0.events) }
     }
 
     private func half(

@@ -105,7 +105,7 @@ class FailureTests(AuthTest):
         fake.drive(20)
         daemon.wait_stored(21)
         # What is left of the two seconds that are promised is for the rest of the end.
-        self.assertAlmostEqual(daemon.terminate(), 1.2, 2)
+        self.assertAlmostEqual(daemon.terminate(), 0.9, 2)
 
     def test_no_redirect_is_followed(self):
         endpoint, receiver, fake, daemon = self.guarded(script=[307])

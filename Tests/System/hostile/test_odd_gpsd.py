@@ -262,6 +262,8 @@ class OddPaceTests(OddTest):
         def other():
             gps.next_ms += 1000
             gps.report(tpv(gps.next_ms, 10 + gps.next_ms % 1000, device=OTHER))
+            # It has been read.
+            let_pass(0)
             return daemon.status()["source"]["device"] == OTHER
 
         began = time.monotonic()

@@ -132,7 +132,7 @@ struct StoreState: ~Copyable {
 
     /// After a success: gives the connection back.
     private mutating func finish(_ writer: consuming Writer, since losses: Losses) {
-        note(writer, since: losses)
+        note(&writer, since: losses)
         do {
             try writer.checkpointIfDue(pages: checkpointPages)
             self.writer = consume writer
@@ -147,12 +147,13 @@ struct StoreState: ~Copyable {
         _ writer: consuming Writer, since losses: Losses, _ failed: SQLiteError
     ) -> StorageError {
         // It may have failed after its COMMIT: what was lost by then must be reported.
-        note(writer, since: losses)
+        note(&writer, since: losses)
         return failure(failed, of: writer)
     }
 
-    private mutating func note(_ writer: borrowing Writer, since losses: Losses) {
+    private mutating func note(_ writer: inout Writer, since losses: Losses) {
         news.losses = news.losses + (writer.ledger.losses - losses)
+        if !writer.uncarried.isEmpty { note(writer.takeUncarried()) }
         remembered.numbers.cover(writer.ledger.numbers)
     }
 
@@ -199,7 +200,11 @@ struct StoreState: ~Copyable {
     }
 
     private mutating func noteUncarried() {
-        news.events += (writer?.takeUncarried() ?? []).map { .uncarried($0.0, events: $0.1) }
+        note(writer?.takeUncarried() ?? [])
+    }
+
+    private mutating func note(_ uncarried: [(DestinationName, Int)]) {
+        news.events += uncarried.map { .uncarried($0.0, events: $0.1) }
     }
 
     private mutating func openOnce() throws(StorageError) {

@@ -103,12 +103,13 @@ extension Writer {
         ledger[draft.destination].queue.isUntouched(draft, changes: db.totalChanges)
     }
 
-    /// The rows of a batch in two halves, each as a draft of its own: locations and events first, then each of them. Fewer than
-    /// two where events of it have gone, because the destination is to have none any more; none is empty.
+    /// The rows of a batch in two halves, each as a draft of its own: locations and events first, then each of them. Without
+    /// what the destination is not owed any more, as events that it is to have no longer; and so perhaps only one, or none.
     func halves(of batch: FrozenBatch) throws(SQLiteError) -> [BatchDraft] {
-        let ids = ledger.sessions.ids
+        let (ids, owed) = (ledger.sessions.ids, ledger[batch.destination].owed)
         let rows = try tables.locations.members(batch.members, sessionID: { ids[$0] })
-        let events = try tables.events.rows(in: batch.members.events)
+            .filter { owed.locations.contains($0.key.seq) }
+        let events = try tables.events.rows(in: batch.members.events.intersection(owed.events))
         var halves: [(rows: ArraySlice<LocationRow>, events: ArraySlice<EventRow>)]
         if rows.isEmpty || events.isEmpty {
             let (middle, eventMiddle) = (rows.count / 2, events.count / 2)

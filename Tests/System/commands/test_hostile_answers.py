@@ -254,6 +254,8 @@ class LimitTests(HostileTest):
         server, fake, daemon = self.asking(lists)
         self.ask(fake, daemon, lists)
         self.assertEqual(self.rows(daemon), 3, "the honest one, the first of its id, and the refusal of the others")
+        # Asked for again before that, it would be told once.
+        wait_for(lambda: server.results.get("honest"), "its result")
         # What was done is still known as done, and each of the others was told why it is not.
         lists = [[honest]]
         server.ask = lambda envelope: lists.pop(0) if envelope.has_rows and lists else []

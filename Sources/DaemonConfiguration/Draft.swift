@@ -128,7 +128,7 @@ struct FormatDraft {
     var uniqueID = Settings.UniqueID.location
 
     /// A request holds one row whatever is configured.
-    var isOneRow: Bool { name.isOneRow || name == .template && template.isForm }
+    var isOneRow: Bool { name.traits.isOneRow || name == .template && template.isForm }
 
     /// - Parameters:
     ///   - isMQTT: what the url says of the transport.

@@ -12,22 +12,6 @@ extension Settings {
         /// What `format` says, and what is remembered with a frozen batch.
         package enum Name: String, Sendable, CaseIterable {
             case beekon, template, overland, owntracks, osmand
-
-            /// A request carries one location or event, and there is no batch size.
-            package var isOneRow: Bool {
-                switch self {
-                case .beekon, .template, .overland: false
-                case .owntracks, .osmand: true
-                }
-            }
-
-            /// 400, 402, 404 and 422 are about the request or the account, not about its rows.
-            package var isForeign: Bool {
-                switch self {
-                case .beekon, .template: false
-                case .overland, .owntracks, .osmand: true
-                }
-            }
         }
 
         package var name: Name {

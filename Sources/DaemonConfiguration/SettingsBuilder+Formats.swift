@@ -24,7 +24,7 @@ extension SettingsBuilder {
                 "\(format.rawValue) needs \(table).device_id, what the server knows this vehicle by"
             ),
             (
-                !format.isForeign && own.sync.onReject == .keep, table + ".on_reject",
+                !format.traits.isForeign && own.sync.onReject == .keep, table + ".on_reject",
                 "\(format.rawValue) cannot keep what the backend calls invalid; use drop or isolate"
             ),
             (
@@ -37,7 +37,7 @@ extension SettingsBuilder {
                 "would accept nothing; name a value, such as \"ok\""
             ),
             (
-                format.isOneRow && own.sync.onReject == .isolate, table + ".on_reject",
+                format.traits.isOneRow && own.sync.onReject == .isolate, table + ".on_reject",
                 "a request of \(format.rawValue) holds one row, so there is nothing to isolate it from; use keep or drop"
             ),
         ])

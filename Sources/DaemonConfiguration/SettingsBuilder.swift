@@ -107,7 +107,7 @@ struct SettingsBuilder {
         var own = draft[name]
         own.auth.isTable = withAuth.contains(name)
         let format = own.format.name
-        if winners[table + ".on_reject"] == nil, format.isForeign { own.sync.onReject = .keep }
+        if winners[table + ".on_reject"] == nil, format.traits.isForeign { own.sync.onReject = .keep }
         if own.format.isOneRow { own.sync.batchSize = 1 }
         if own.sync.deliver == .latest, let interval = winners[table + ".interval_seconds"]?.relaxed {
             winners[interval.slot] = interval

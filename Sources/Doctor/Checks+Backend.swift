@@ -1,6 +1,7 @@
 internal import Base
 internal import ControlProtocol
 internal import ControlTool
+internal import DaemonConfiguration
 internal import Upload
 
 extension Checks {

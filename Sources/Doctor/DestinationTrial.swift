@@ -107,7 +107,7 @@ package struct DestinationTrial {
             let text =
                 failure.kind == .clock
                 ? Self.clock
-                : failure.wasSent && !failure.isTimeout && request.format.isForeign
+                : failure.wasSent && !failure.isTimeout && request.format.traits.isForeign
                     ? request.format.advice(.closed)
                     : Self.noAnswer(failure.message)
             return result(nil, false, text)

@@ -58,7 +58,9 @@ struct BoardTests {
             let wrong = system.advanced(bySeconds: -1e8)
             clock.observe(wrong, now: instant(1000))
             let time = clock.time(now: instant(1060))
-            #expect(time == (isSynchronised ? system : wrong.advanced(bySeconds: -1000)).advanced(bySeconds: 1060))
+            #expect(
+                time == (isSynchronised ? system : wrong.advanced(bySeconds: -1000)).advanced(bySeconds: 1060)
+            )
             #expect(clock.system(now: instant(1060)).isKnownGood == isSynchronised)
             // A clock that is set meanwhile counts from the next turn on.
             clock.begin(

@@ -225,10 +225,10 @@ struct DecisiveKeysTests {
                 for: draft, batch: new.location.id, sentAt: start, tellsOdometer: vehicle.tellsOdometer)?
                 .stored
         }
-        #expect(bytes[0] != nil && (bytes[0] != bytes[1]) == sync.format.carriesOdometer)
+        #expect(bytes[0] != nil && (bytes[0] != bytes[1]) == sync.format.name.traits.hasOdometer)
         #expect(
             (sync.fingerprint(tellsOdometer: false) != sync.fingerprint(tellsOdometer: true))
-                == sync.format.carriesOdometer)
+                == sync.format.name.traits.hasOdometer)
     }
 
     @Test(

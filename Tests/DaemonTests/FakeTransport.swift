@@ -66,6 +66,7 @@ extension HTTPOutcome {
     /// None, though the request was sent.
     static func lost(isTimeout: Bool = false) -> HTTPOutcome {
         .failure(
-            TransportFailure(kind: .network, message: "the connection was lost", wasSent: true, isTimeout: isTimeout))
+            TransportFailure(
+                kind: .network, message: "the connection was lost", wasSent: true, isTimeout: isTimeout))
     }
 }

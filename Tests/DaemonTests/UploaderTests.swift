@@ -156,11 +156,14 @@ struct AnswerCase: CustomTestStringConvertible, Sendable {
         } + [401, 403].map { AnswerCase(row: "401, 403", outcome: .answered($0), failure: "auth") }
         + [408, 429, 500, 502, 503, 504, 599].map {
             AnswerCase(row: transient, outcome: .answered($0), isRetried: true)
-        } + [HTTPOutcome.lost(), .lost(isTimeout: true)].map {
+        }
+        + [HTTPOutcome.lost(), .lost(isTimeout: true)].map {
             AnswerCase(row: transient, outcome: $0, isRetried: true)
         }
         + [301, 302, 303, 307, 308, 404, 405, 410, 413, 414, 431].map {
-            AnswerCase(row: other, outcome: .answered($0, headers: ["Location: https://b.example/"]), failure: "permanent")
+            AnswerCase(
+                row: other, outcome: .answered($0, headers: ["Location: https://b.example/"]),
+                failure: "permanent")
         }
 }
 
@@ -194,7 +197,8 @@ struct UploaderTests {
     func manual() throws {
         let path = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
         let text = String(decoding: try readFile("/\(path)/docs/upload.md", limit: 1 << 20), as: UTF8.self)
-        let lines = text.split(separator: "\n").drop { !$0.hasPrefix("| answer | what happens |") }.dropFirst(2)
+        let lines = text.split(separator: "\n").drop { !$0.hasPrefix("| answer | what happens |") }.dropFirst(
+            2)
         let rows = lines.prefix { $0.hasPrefix("|") }.map { line in
             let cells = line.dropFirst(2).dropLast(2).split(separator: " | ", maxSplits: 1).map(String.init)
             return (answer: cells.first ?? "", then: cells.last ?? "")
@@ -309,7 +313,9 @@ struct UploaderTests {
         try bench.store(2)
         bench.sync()
         bench.run()
-        let rest = { bench.server.outcomes = [.answered(401)]; return bench.run() }()
+        let rest = {
+            bench.server.outcomes = [.answered(401)]; return bench.run()
+        }()
         #expect(rest != nil && bench.endpoint.requests.count == 1)
         // Settings and commands do not wait for it.
         bench.configure(Self.withTokens { $0.intervalSeconds = 900 })

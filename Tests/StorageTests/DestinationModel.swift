@@ -85,7 +85,8 @@ struct DestinationModel {
         // Before the cap takes some: what it takes is counted as such.
         let late =
             isTrusted
-            ? unsent(at: ts, besides: drafted).union(old(at: ts, besides: drafted, doomed)).subtracting(doomed)
+            ? unsent(at: ts, besides: drafted).union(old(at: ts, besides: drafted, doomed)).subtracting(
+                doomed)
             : []
         drop(doomed)
         drop(late, \.pruned)

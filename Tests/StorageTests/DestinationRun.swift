@@ -328,7 +328,8 @@ struct DestinationRun: ~Copyable {
         model.options.keepsUploaded = random.chance(0.4)
         let hours = [nil, nil, nil, 0.01, 24, 100].randomElement(using: &random) ?? nil
         model.options.unsentRetention = hours.map { $0 * 3600 }
-        model.options.retention = random.chance(0.5) ? 1e9 : Double(Int.random(in: 1...7, using: &random)) * 86_400
+        model.options.retention =
+            random.chance(0.5) ? 1e9 : Double(Int.random(in: 1...7, using: &random)) * 86_400
         model.options.destinations = Self.names.filter { _ in random.chance(0.6) }.map { name in
             StoreOptions.Destination(
                 name, carriesEvents: random.chance(name == .home ? 0.3 : 0.9),

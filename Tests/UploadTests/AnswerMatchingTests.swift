@@ -1,4 +1,5 @@
 import Base
+import DaemonConfiguration
 import Support
 import Testing
 

@@ -224,7 +224,8 @@ struct DrainTests {
                     if case .made = event { isPostscript = true }
                 case .freezeNext, .freezeProbe: isPostscript = false
                 case .send, .awaitAnswer, .registerEndpoint, .checkToken, .checkRefusedToken, .refreshToken,
-                    .awaitToken, .cancelRequest, .countTimeout, .reject, .isolate, .markPermanent, .weighRefusal, .condemn,
+                    .awaitToken, .cancelRequest, .countTimeout, .reject, .isolate, .markPermanent,
+                    .weighRefusal, .condemn,
                     .settle:
                     #expect(!isAccepted)
                 }

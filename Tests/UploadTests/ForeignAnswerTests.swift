@@ -1,10 +1,11 @@
 import Base
+import DaemonConfiguration
 import Testing
 
 @testable import Upload
 
 @Suite("what the answers of foreign servers mean") struct ForeignAnswerTests {
-    private static let foreign = Format.allCases.filter(\.isForeign)
+    private static let foreign = Format.allCases.filter(\.traits.isForeign)
 
     private func judge(_ format: Format, _ answer: Answer) -> Judgement {
         format.judge(answer, acknowledging: FormatSamples.id, at: Timestamp(milliseconds: 0))
@@ -105,8 +106,9 @@ import Testing
 
     @Test("what each format is like")
     func kinds() {
-        #expect(Format.allCases.filter(\.carriesEvents) == [.beekon, .template, .owntracks])
-        #expect(Format.allCases.filter(\.isOneRow) == [.owntracks, .osmand])
+        #expect(
+            Format.allCases.filter { $0.traits.geofenceEvents != .never } == [.beekon, .template, .owntracks])
+        #expect(Format.allCases.filter(\.traits.isOneRow) == [.owntracks, .osmand])
         #expect(Self.foreign == [.overland, .owntracks, .osmand])
     }
 

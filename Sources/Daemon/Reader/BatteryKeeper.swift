@@ -30,13 +30,6 @@ struct BatteryKeeper {
 extension Settings {
     /// Some destination has a place for the battery in what it is told of a location.
     var tellsBattery: Bool {
-        allDestinations.contains { destination in
-            switch destination.sync.format {
-            case .beekon: false
-            case .owntracks, .overland, .osmand: true
-            case .template(let own):
-                !own.shape.tags.isDisjoint(with: [.batteryLevel, .batteryIsCharging])
-            }
-        }
+        allDestinations.contains(where: \.sync.format.carriesBattery)
     }
 }

@@ -254,7 +254,7 @@ final class BatchQueue {
     func weighRefusal(
         of batch: FrozenBatch, _ doubt: Doubt?, status: Int, reason: String?, isScheduled: Bool
     ) throws(StorageError) -> Bool {
-        guard request?.format.isOneRow == true else { return false }
+        guard request?.format.traits.isOneRow == true else { return false }
         return try record.weigh(batch, doubt, status: status, reason: reason, isScheduled: isScheduled)
     }
 

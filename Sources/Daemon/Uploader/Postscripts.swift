@@ -118,8 +118,8 @@ final class Postscripts {
         _ sync: Settings.Sync, _ attempts: inout Attempts, now: BootInstant
     ) throws(StorageError) -> Current? {
         guard attempts.heartbeat.pause(now: now) == nil else { return nil }
-        switch sync.format {
-        case .beekon:
+        switch sync.format.name.traits.heartbeat {
+        case .envelope:
             let (results, position) = try results.take()
             guard attempts.beginHeartbeat(now: now) || !results.isEmpty else { return nil }
             let sign = RequestMaker.Sign.envelope(
@@ -128,7 +128,7 @@ final class Postscripts {
             var made = try current(sign, now: now)
             made.time = position
             return made
-        case .owntracks:
+        case .position:
             guard attempts.beginHeartbeat(now: now) else { return nil }
             guard var location = hub.board.readerSnapshot.lastLocation else {
                 // There is nothing that could be said; the next one may have a position.
@@ -141,7 +141,7 @@ final class Postscripts {
             var made = try current(.position(location), now: now)
             made.time = location.fix.time
             return made
-        case .template, .overland, .osmand: return nil
+        case .none: return nil
         }
     }
 

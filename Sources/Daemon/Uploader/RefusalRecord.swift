@@ -1,4 +1,5 @@
 internal import Base
+internal import DaemonConfiguration
 internal import Storage
 internal import Upload
 
@@ -31,7 +32,7 @@ final class RefusalRecord {
     /// - Returns: whether that is a permanent refusal though there was no answer.
     func observe(_ ending: SilentCloses.Ending, in format: Format) -> Bool {
         // A count that the disk does not take is none: an answer must not be lost for that.
-        guard format.isForeign, var refusals = try? read() else { return false }
+        guard format.traits.isForeign, var refusals = try? read() else { return false }
         var closes = SilentCloses(count: refusals.silentCloses)
         let isRefusal = closes.observe(ending)
         refusals.silentCloses = closes.count

@@ -34,14 +34,11 @@ struct RequestMaker: ~Copyable {
         foreign = sync.flatMap { Foreign($0.format, installID: installID) }
         template = nil
         beekon = nil
-        switch sync?.format {
-        case .overland, .owntracks, .osmand: break
-        case .template(let own): template = TemplateFormat(own, installID: installID)
-        case .beekon(let own):
-            beekon = BeekonFormat(
-                device: Device(installID: installID, sync, model: model), params: own.params)
-        case nil: beekon = BeekonFormat(device: Device(installID: installID, sync, model: model))
-        }
+        if case .template(let own) = sync?.format { template = TemplateFormat(own, installID: installID) }
+        guard foreign == nil, template == nil else { return }
+        var params = BodyFields()
+        if case .beekon(let own) = sync?.format { params = own.params }
+        beekon = BeekonFormat(device: Device(installID: installID, sync, model: model), params: params)
     }
 
     /// Where locations are published; nil for formats that only HTTP carries.
@@ -158,27 +155,21 @@ extension Request {
 
 extension Settings.Format {
     /// Geofence events are part of it.
-    var carriesEvents: Bool {
-        switch self {
-        case .beekon, .owntracks: true
-        case .template(let own): own.shape.geofence != nil
-        case .overland, .osmand: false
-        }
-    }
+    var carriesEvents: Bool { hasPlace(name.traits.geofenceEvents) { $0.geofence != nil } }
 
     /// So are events of other kinds.
-    var carriesVehicleEvents: Bool {
-        switch self {
-        case .beekon: true
-        case .template, .owntracks, .overland, .osmand: false
-        }
+    var carriesVehicleEvents: Bool { hasPlace(name.traits.vehicleEvents) { _ in false } }
+
+    /// The battery is part of what is said of a location.
+    var carriesBattery: Bool {
+        hasPlace(name.traits.battery) { !$0.tags.isDisjoint(with: [.batteryLevel, .batteryIsCharging]) }
     }
 
-    /// What the vehicle says of itself decides whether the odometer stands in it.
-    var carriesOdometer: Bool {
-        switch self {
-        case .owntracks, .osmand: true
-        case .beekon, .template, .overland: false
+    private func hasPlace(_ place: FormatTraits.Place, in shape: (TemplateShape) -> Bool) -> Bool {
+        switch (place, self) {
+        case (.always, _): true
+        case (.shaped, .template(let own)): shape(own.shape)
+        case (.shaped, _), (.never, _): false
         }
     }
 

@@ -59,7 +59,7 @@ extension Settings.Sync {
     /// - Parameter tellsOdometer: see ``Settings/Vehicle/tellsOdometer``. Either way it adds something: what a version wrote
     ///   that did not know of it is told from both.
     func fingerprint(tellsOdometer: Bool) -> Int64 {
-        guard format.carriesOdometer else { return fingerprint }
+        guard format.name.traits.hasOdometer else { return fingerprint }
         return (identity + (tellsOdometer ? " odometer" : " no odometer")).fingerprint
     }
 
@@ -73,12 +73,13 @@ extension Settings.Sync {
 
     /// A request holds one location or one event.
     var sendsOneRow: Bool {
-        if case .template(let own) = format { !own.shape.isBatching } else { format.name.isOneRow }
+        if case .template(let own) = format { !own.shape.isBatching } else { format.name.traits.isOneRow }
     }
 
     /// Whether the answer makes dead letters of the rows although the format keeps them.
     func rejects(_ judgement: Judgement, in format: Format) -> Bool {
-        format.isForeign && onReject != .keep && judgement.verdict == .permanent && judgement.doubt == nil
+        format.traits.isForeign && onReject != .keep && judgement.verdict == .permanent
+            && judgement.doubt == nil
             && [400, 402, 404, 422].contains(judgement.status)
     }
 }

@@ -18,7 +18,7 @@ extension DrainOutcome.Failure {
             "the server refuses our credentials (\(code)): check "
                 + (sync?.format.name == .owntracks ? "\(table).username and password, or " : "")
                 + "[\(table).headers] and [\(table).auth]" + next
-        case .permanent where sync?.format.name.isForeign == true:
+        case .permanent where sync?.format.name.traits.isForeign == true:
             (sync?.advice(status) ?? "")
                 + (status == nil ? "" : " It answers \(code).")
                 + " These are settings of [\(table)]. Nothing is lost, the next attempt follows on the schedule"
@@ -88,7 +88,7 @@ extension Settings.Sync {
     }
 
     /// A lower `batch_size` makes no request smaller.
-    var sendsSingleRows: Bool { batchSize <= 1 || format.name.isOneRow }
+    var sendsSingleRows: Bool { batchSize <= 1 || format.name.traits.isOneRow }
 }
 
 extension DestinationName {

@@ -31,7 +31,8 @@ extension Authenticator {
     ///
     /// - Parameter mapping: that of the request.
     package mutating func end(
-        _ answer: Answer, _ mapping: TokenMapping, _ instant: Instant, using random: inout some RandomNumberGenerator
+        _ answer: Answer, _ mapping: TokenMapping, _ instant: Instant,
+        using random: inout some RandomNumberGenerator
     ) -> Result {
         idleNotBefore = instant.now.advanced(bySeconds: Self.idleInterval)
         isDemanded = false

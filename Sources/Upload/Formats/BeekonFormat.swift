@@ -1,4 +1,5 @@
 package import Base
+internal import DaemonConfiguration
 package import Envelope
 package import Tracking
 

@@ -1,3 +1,5 @@
+package import DaemonConfiguration
+
 // What an answer that is no acceptance most likely means, and what to do: by what the servers of each format answer.
 
 extension Format {
@@ -186,7 +188,7 @@ extension Format {
         case 405: "The server does not take POST here (405): correct url."
         case 407: "The proxy refuses the credentials (407): correct proxy."
         case 408: "The server waited too long for the request (408): the link is slow. It is tried again."
-        case 413 where isOneRow:
+        case 413 where traits.isOneRow:
             "The server finds one row too large (413): correct url, or raise the server's limit."
         case 413: "The server finds the batch too large (413): lower batch_size, or raise the server's limit."
         case 415:

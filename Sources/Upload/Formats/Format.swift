@@ -2,59 +2,10 @@ package import Base
 package import DaemonConfiguration
 internal import Envelope
 
-/// How batches are written, and how answers to them are read. One file for each in this folder; the raw value is its name.
-package enum Format: String, CaseIterable, Sendable {
-    /// beekond's own: `BeekonFormat`.
-    case beekon
-    /// Any shape that the configuration says: `TemplateFormat`.
-    case template
-    /// Batches of the app Overland: `OverlandFormat`.
-    case overland
-    /// Messages of OwnTracks, by HTTP or MQTT: `OwnTracksFormat`.
-    case owntracks
-    /// Parameters of the url, for Traccar: `OsmAndFormat`.
-    case osmand
+/// How batches are written, and how answers to them are read. One file for each in this folder.
+package typealias Format = Settings.Format.Name
 
-    /// A request always holds one row: one location or, if the format carries them, one geofence event.
-    package var isOneRow: Bool {
-        switch self {
-        case .beekon, .template, .overland: false
-        case .owntracks, .osmand: true
-        }
-    }
-
-    /// Geofence events are owed to a destination of this format.
-    package var carriesEvents: Bool {
-        switch self {
-        case .beekon, .template, .owntracks: true
-        case .overland, .osmand: false
-        }
-    }
-
-    /// So are events of the vehicle, of the kinds that are uploaded.
-    package var carriesVehicleEvents: Bool {
-        switch self {
-        case .beekon: true
-        case .template, .overland, .owntracks, .osmand: false
-        }
-    }
-
-    /// The body says which batch it is. Other requests have a header for that.
-    package var namesBatch: Bool {
-        switch self {
-        case .beekon: true
-        case .template, .overland, .owntracks, .osmand: false
-        }
-    }
-
-    /// The server was made for other clients: its 4xx may be about the vehicle, a quota or the url rather than the rows.
-    package var isForeign: Bool {
-        switch self {
-        case .beekon, .template: false
-        case .overland, .owntracks, .osmand: true
-        }
-    }
-
+extension Format {
     /// What shows whether a destination of this format works, and changes nothing there that matters.
     package enum Harmless: Equatable, Sendable {
         /// A batch without rows.
@@ -106,6 +57,6 @@ extension Settings.Sync {
         if case .template(let own) = format {
             return own.shape.isBatching && own.shape.body == .json ? .emptyBatch : .newestLocation
         }
-        return format.name.isOneRow ? .newestLocation : .emptyBatch
+        return format.name.traits.isOneRow ? .newestLocation : .emptyBatch
     }
 }

@@ -1,3 +1,4 @@
+internal import DaemonConfiguration
 internal import Envelope
 
 /// The daemon's own log, for a server that has asked for it with `upload_log`: lines of text, compressed with gzip, in a POST

@@ -1,4 +1,5 @@
 internal import Base
+internal import DaemonConfiguration
 package import Tracking
 
 /// The format `osmand`: one location a request, in the parameters of the url, as the app OsmAnd and Traccar's own clients

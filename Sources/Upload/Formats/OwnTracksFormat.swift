@@ -1,4 +1,5 @@
 package import Base
+internal import DaemonConfiguration
 package import Tracking
 
 /// The format `owntracks`: one JSON message a row, by HTTP for the OwnTracks recorder, Home Assistant, GeoPulse, Dawarich,

@@ -1,4 +1,5 @@
 package import Base
+internal import DaemonConfiguration
 internal import Envelope
 
 /// Tells an answer from one that belongs to an earlier request on the same connection. Pure.

@@ -53,7 +53,8 @@ package struct RequestFactory: Sendable {
         var options = common
         options.url = request.url(url)
         options.headers =
-            [HTTPOptions.typeLine(request.contentType)] + coding + (request.format.namesBatch ? [] : key)
+            [HTTPOptions.typeLine(request.contentType)] + coding
+            + (request.format.traits.namesBatch ? [] : key)
             + own.map { HTTPOptions.line($0.name.rawValue, $0.value) }
             + fixed.map { HTTPOptions.line($0.name, $0.value) }
             + (authorization.map { ["Authorization: " + $0] } ?? [])

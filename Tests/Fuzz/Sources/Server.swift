@@ -33,7 +33,7 @@ extension Subject {
             precondition(!judgement.isSilent || said == nil && judgement.verdict == .accepted)
             switch judgement.verdict {
             case .accepted: precondition((200...299).contains(status))
-            case .rejected: precondition(!format.isForeign && (status == 400 || status == 422))
+            case .rejected: precondition(!format.traits.isForeign && (status == 400 || status == 422))
             case .unauthorised: precondition(status == 401 || status == 403)
             case .transient(let seconds): precondition(seconds.map { (0...3600).contains($0) } ?? true)
             case .permanent: break

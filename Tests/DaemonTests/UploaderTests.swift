@@ -1,5 +1,4 @@
 import Base
-import DaemonConfiguration
 import Glibc
 import Linux
 import Storage
@@ -8,6 +7,7 @@ import Synchronization
 import Testing
 
 @testable import Daemon
+@testable import DaemonConfiguration
 @testable import Upload
 
 /// An uploader with a real database and a server of no network, turned by hand.
@@ -191,6 +191,25 @@ struct UploaderTests {
         let wait = try #require(snapshot.nextAttempt).seconds(since: instant(bench.now))
         #expect((wait < 60) == row.isRetried, "\(wait) s")
         #expect(bench.results().count == 1)
+    }
+
+    @Test(
+        "a refusal of a server made for other clients is one of the row only where the configuration says so",
+        arguments: [400, 402, 404, 422, 403, 410], [Settings.OnReject.keep, .drop])
+    func foreign(status: Int, onReject: Settings.OnReject) throws {
+        let bench = try UploaderBench(
+            UploaderBench.settings { sync in
+                sync.format = .osmand(.init(deviceID: "van", speedUnit: .knots))
+                (sync.onReject, sync.batchSize) = (onReject, 1)
+            })
+        try bench.store(1)
+        bench.sync()
+        bench.run()
+        bench.run(answering: .answered(status))
+        let isRejected = onReject == .drop && ![403, 410].contains(status)
+        #expect(bench.rejected == (isRejected ? 1 : 0) && bench.pending == (isRejected ? 0 : 1))
+        let failure = isRejected ? nil : status == 403 ? "auth" : "permanent"
+        #expect(bench.port.snapshot.failure?.rawValue == failure)
     }
 
     @Test("every row of the manual's table has a case, and says the same failure")

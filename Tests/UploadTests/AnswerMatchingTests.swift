@@ -26,7 +26,7 @@ struct AnswerMatchingTests {
         private var matching = AnswerMatching()
 
         func believes(
-            _ answer: Answer, to number: UInt8, _ format: Format, _ content: AnswerMatching.Content = .rows,
+            _ answer: Answer, to number: UInt8, _ format: Format, _ content: ShipmentKind = .rows,
             over connection: Int = 1
         ) -> Bool {
             matching.fault(answer, to: id(number), in: format, content, over: connection) == nil
@@ -35,8 +35,8 @@ struct AnswerMatchingTests {
 
     @Test(
         "the format beekon believes no 2xx that names another batch",
-        arguments: [.rows, .envelope] as [AnswerMatching.Content])
-    func another(content: AnswerMatching.Content) {
+        arguments: [.rows, .envelope] as [ShipmentKind])
+    func another(content: ShipmentKind) {
         let bench = Bench()
         #expect(bench.believes(Self.naming(1), to: 1, .beekon, content))
         #expect(!bench.believes(Self.naming(1), to: 2, .beekon, content))
@@ -123,7 +123,7 @@ struct AnswerMatchingTests {
     func earlyOfAnother() {
         let bench = Bench()
         let early = Self.answer("", status: 400, isEarly: true)
-        func believes(_ content: AnswerMatching.Content, _ ids: [UInt8]) -> [Bool] {
+        func believes(_ content: ShipmentKind, _ ids: [UInt8]) -> [Bool] {
             ids.map { bench.believes(early, to: $0, .beekon, content) }
         }
         #expect(believes(.rows, [1, 1, 2, 2, 2]) == [false, false, false, false, true])

@@ -256,8 +256,8 @@ struct ResultOutlet {
 }
 
 extension Drain.Postscript {
-    /// What it is to who matches its answer.
-    var content: AnswerMatching.Content {
+    /// What its request carries.
+    var shipment: ShipmentKind {
         switch self {
         case .log: .log
         case .envelope: .envelope

@@ -75,11 +75,4 @@ extension Settings.Sync {
     var sendsOneRow: Bool {
         if case .template(let own) = format { !own.shape.isBatching } else { format.name.traits.isOneRow }
     }
-
-    /// Whether the answer makes dead letters of the rows although the format keeps them.
-    func rejects(_ judgement: Judgement, in format: Format) -> Bool {
-        format.traits.isForeign && onReject != .keep && judgement.verdict == .permanent
-            && judgement.doubt == nil
-            && [400, 402, 404, 422].contains(judgement.status)
-    }
 }

@@ -221,10 +221,13 @@ extension Uploader {
         report.sending(id, request, at: hub.clock.time(now: now), now: now)
         carrier.begin(
             request, of: id, to: sync, authorization: tokens.authorise(),
-            postscripts.current?.kind.content ?? (lane == nil ? .rows : .latest),
+            kind,
             at: hub.clock.time(now: now), now: now)
         return .underway
     }
+
+    /// Of what is under way.
+    private var kind: ShipmentKind { postscripts.current?.kind.shipment ?? (lane == nil ? .rows : .latest) }
 
     private func awaitAnswer(now: BootInstant) throws(StorageError) -> Drain.Event {
         switch carrier.advance(now: now) {
@@ -261,8 +264,7 @@ extension Uploader {
             guard let batch = lane?.current ?? queue.current, let request = lane?.request ?? queue.request
             else { return .gone }
             var judgement = reply.judged(
-                as: request.format, of: batch.id, by: sync, at: hub.clock.time(now: now))
-            if sync?.rejects(judgement, in: request.format) == true { judgement.verdict = .rejected }
+                as: request.format, kind, of: batch.id, by: sync, at: hub.clock.time(now: now))
             judgement.reason = reason(in: reply, judgement)
             tokens.note(judgement.verdict)
             if judgement.verdict == .accepted {
@@ -280,14 +282,8 @@ extension Uploader {
     private func answered(_ reply: Upload.Reply, to postscript: Postscripts.Current, now: BootInstant)
         -> Drain.Event
     {
-        var sync = sync
-        // Nobody but the server decides what the log is answered with.
-        if postscript.kind == .log {
-            sync?.requireAck = false
-            sync?.acceptMember = nil
-        }
         var judgement = reply.judged(
-            as: postscript.request.format, of: postscript.id, by: sync, at: hub.clock.time(now: now))
+            as: postscript.request.format, kind, of: postscript.id, by: sync, at: hub.clock.time(now: now))
         judgement.reason = reason(in: reply, judgement)
         if postscript.kind == .envelope {
             tokens.note(judgement.verdict)

@@ -10,16 +10,37 @@ package enum Verdict: Equatable, Sendable {
     /// Only a change of the configuration or of the server can help.
     case permanent
 
+    /// Which refusals are about the rows.
+    package enum Rejections: Equatable, Sendable {
+        /// Those that say so.
+        case meant
+        /// Those that may be, though a server made for other clients also means an unknown vehicle by them (Traccar, 400), a quota
+        /// that is used up (PhoneTrack) or a wrong url.
+        case whateverMayBeMeant
+        /// None is taken for one.
+        case none
+
+        fileprivate func include(_ status: Int) -> Bool {
+            switch self {
+            case .meant: [400, 422].contains(status)
+            case .whateverMayBeMeant: [400, 402, 404, 422].contains(status)
+            case .none: false
+            }
+        }
+    }
+
     /// The status table of the upload contract.
     ///
     /// - Parameters:
     ///   - retryAfter: the header of that name, in seconds.
     ///   - doubt: why a 2xx is not believed; nil: it is.
-    package init(status: Int, retryAfter: Double?, doubt: Doubt? = nil) {
+    package init(
+        status: Int, retryAfter: Double?, doubt: Doubt? = nil, rejecting rejections: Rejections = .meant
+    ) {
         self =
             switch status {
             case 200...299: doubt == nil ? .accepted : .permanent
-            case 400, 422: .rejected
+            case _ where rejections.include(status): .rejected
             case 401, 403: .unauthorised
             case 408, 429, 500...599: .transient(retryAfter: retryAfter)
             default: .permanent
@@ -90,10 +111,14 @@ package struct Judgement: Equatable, Sendable {
     /// - Parameters:
     ///   - retryAfter: the header of that name, in seconds.
     ///   - doubt: why the answer would not be believed if it is a 2xx.
-    package init(status: Int, retryAfter: Double? = nil, doubt: Doubt? = nil) {
+    package init(
+        status: Int, retryAfter: Double? = nil, doubt: Doubt? = nil,
+        rejecting rejections: Verdict.Rejections = .meant
+    ) {
         self.status = status
         self.doubt = (200...299).contains(status) ? doubt : nil
-        verdict = Verdict(status: status, retryAfter: retryAfter, doubt: self.doubt)
+        verdict = Verdict(
+            status: status, retryAfter: retryAfter, doubt: self.doubt, rejecting: rejections)
         size =
             switch status {
             case 408: .tooSlow

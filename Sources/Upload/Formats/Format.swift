@@ -20,9 +20,11 @@ extension Format {
     ///   - id: the batch that the body of a 2xx must acknowledge to be believed; nil when no acknowledgement is demanded.
     ///     Foreign servers know no batches.
     ///   - acceptance: what else the body must say; nil: what is usual for the format.
+    ///   - rejects: the configuration makes dead letters of what a foreign server refuses.
     ///   - time: the best clock known, for a `Retry-After` that is a date.
     package func judge(
-        _ answer: Answer, acknowledging id: UUIDv7?, saying acceptance: Acceptance? = nil, at time: Timestamp
+        _ answer: Answer, acknowledging id: UUIDv7?, saying acceptance: Acceptance? = nil,
+        rejecting rejects: Bool = false, at time: Timestamp
     ) -> Judgement {
         switch self {
         case .beekon, .template:
@@ -30,23 +32,22 @@ extension Format {
         case .overland:
             let acceptance = acceptance ?? OverlandFormat.acceptance
             var judgement = Self.foreign(
-                answer, doubt: answer.pageDoubt ?? acceptance.doubt(answer), at: time)
+                answer, doubt: answer.pageDoubt ?? acceptance.doubt(answer), rejecting: rejects, at: time)
             guard judgement.verdict == .accepted else { return judgement }
             judgement.isSilent = acceptance.read(answer) == .silent
             judgement.saved = OverlandFormat.saved(answer)
             return judgement
-        case .owntracks, .osmand: return Self.foreign(answer, doubt: answer.pageDoubt, at: time)
+        case .owntracks, .osmand:
+            return Self.foreign(answer, doubt: answer.pageDoubt, rejecting: rejects, at: time)
         }
     }
 
-    /// 400 and 422 say nothing against a row: that is how Traccar answers about an unknown vehicle, and PhoneTrack when
-    /// its quota is used up.
-    private static func foreign(_ answer: Answer, doubt: Doubt?, at time: Timestamp) -> Judgement {
-        var judgement = Judgement(
+    private static func foreign(
+        _ answer: Answer, doubt: Doubt?, rejecting rejects: Bool, at time: Timestamp
+    ) -> Judgement {
+        Judgement(
             status: answer.status, retryAfter: answer.retryAfter.flatMap { RetryAfter.seconds($0, at: time) },
-            doubt: doubt)
-        if judgement.verdict == .rejected { judgement.verdict = .permanent }
-        return judgement
+            doubt: doubt, rejecting: rejects ? .whateverMayBeMeant : .none)
     }
 }
 

@@ -8,29 +8,10 @@ internal import Envelope
 /// one request twice acknowledges the next one with it, which it may never have received. Servers that name the batch in
 /// their answer (`batch_id`) give that away.
 package struct AnswerMatching: Sendable {
-    /// What a request carries.
-    package enum Content: Equatable, Sendable {
-        /// A batch with rows, the same at each attempt.
-        case rows
-        /// The newest location, in a batch that is made anew for each attempt.
-        case latest
-        /// A batch without any: its status, results of commands, or nothing.
-        case envelope
-        /// Lines of the log, which are no batch.
-        case log
-
-        var hasRows: Bool {
-            switch self {
-            case .rows, .latest: true
-            case .envelope, .log: false
-            }
-        }
-    }
-
     /// What is refused, perhaps. What is made anew for each attempt has another id each time.
     private enum Subject: Equatable {
         case batch(UUIDv7)
-        case fresh(Content)
+        case fresh(ShipmentKind)
     }
 
     /// Ids of one connection that are remembered. A second answer is noticed at the request that follows it.
@@ -58,7 +39,7 @@ package struct AnswerMatching: Sendable {
     ///   - connection: the number of the one that it went over; another one begins with nothing.
     /// - Returns: what gives it away, in words; nil when nothing does.
     package mutating func fault(
-        _ answer: Answer, to id: UUIDv7, in format: Format, _ content: Content, over connection: Int
+        _ answer: Answer, to id: UUIDv7, in format: Format, _ content: ShipmentKind, over connection: Int
     ) -> String? {
         if connection != self.connection { (sent, namesBatches, self.connection) = ([], false, connection) }
         defer { if content != .log { remember(id) } }
@@ -83,7 +64,7 @@ package struct AnswerMatching: Sendable {
 
     /// What servers say of themselves, such as 503, is true whatever they have read.
     private mutating func fault(
-        _ answer: Answer, to id: UUIDv7, in format: Format, _ content: Content
+        _ answer: Answer, to id: UUIDv7, in format: Format, _ content: ShipmentKind
     ) -> String? {
         guard answer.isAcceptance || answer.isRefusal else { return nil }
         if answer.isEarly { return "it came before the whole request had arrived" }

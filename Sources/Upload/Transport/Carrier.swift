@@ -16,7 +16,7 @@ package struct Carrier: ~Copyable {
     private let http: any HTTPTransport
     private var matching = AnswerMatching()
     /// What is under way over HTTP.
-    private var sent: (id: UUIDv7, format: Format, content: AnswerMatching.Content)?
+    private var sent: (id: UUIDv7, format: Format, content: ShipmentKind)?
     /// nil until a broker is to have something.
     private var mqtt: MQTTClient?
     /// The latest request goes, or went, to a broker.
@@ -56,7 +56,7 @@ package struct Carrier: ~Copyable {
     ///   - time: the best clock known.
     package mutating func begin(
         _ request: Request, of batch: UUIDv7, to sync: Settings.Sync, authorization: String?,
-        _ content: AnswerMatching.Content = .rows, at time: Timestamp, now: BootInstant
+        _ content: ShipmentKind = .rows, at time: Timestamp, now: BootInstant
     ) {
         cancel()
         guard let options = MQTTOptions(sync, clientID: clientID, connectedAt: time) else {

@@ -41,17 +41,22 @@ package enum Reply: Equatable, Sendable {
     /// What it means for the request.
     ///
     /// - Parameters:
-    ///   - batch: what the request carried.
+    ///   - kind: what the request carried.
+    ///   - batch: its id.
     ///   - sync: the settings by now; nil when the destination has no url any more.
     ///   - time: the best clock known, for a `Retry-After` that is a date.
     package func judged(
-        as format: Format, of batch: UUIDv7, by sync: Settings.Sync?, at time: Timestamp
+        as format: Format, _ kind: ShipmentKind = .rows, of batch: UUIDv7, by sync: Settings.Sync?,
+        at time: Timestamp
     ) -> Judgement {
         switch self {
+        // Nobody but the server decides what the log is answered with.
+        case .http(let answer) where kind == .log: format.judge(answer, acknowledging: nil, at: time)
         case .http(let answer):
             format.judge(
                 answer, acknowledging: sync?.requireAck == false ? nil : batch,
-                saying: sync.flatMap { Acceptance($0) }, at: time)
+                saying: sync.flatMap { Acceptance($0) },
+                rejecting: kind.hasRows && sync.map { $0.onReject != .keep } ?? false, at: time)
         case .mqtt(let answer):
             OwnTracksMQTT.judge(answer, acceptsUnsubscribed: sync?.mqtt?.acceptUnsubscribed ?? false)
         }

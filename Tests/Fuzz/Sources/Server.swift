@@ -1,4 +1,5 @@
 import Base
+import DaemonConfiguration
 import Simulation
 import Tracking
 

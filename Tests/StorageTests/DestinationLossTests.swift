@@ -159,6 +159,45 @@ struct DestinationLossTests {
         #expect(try workshop.drain(.main) == [last])
     }
 
+    @Test("a batch is split without events that its destination is to have no longer", arguments: 1...3)
+    func splitAfterEvents(locations: Int) throws {
+        let ids = try workshop.insert(1...locations)
+        _ = try workshop.insertEvent(9)
+        let batch = try #require(try workshop.freezeNext(for: .fleet))
+        // main is owed it still.
+        workshop.options.destinations[1].carriesEvents = false
+        let halves = try workshop.store.halves(of: batch)
+        #expect(halves.flatMap { $0.locations.map(\.id) } == ids)
+        #expect(halves.allSatisfy { !$0.locations.isEmpty && $0.events.isEmpty })
+        try workshop.store.split(
+            batch, into: halves.enumerated().map { ($1, uuid(900 + $0), StoredRequest(body: [])) })
+        let first = try #require(try workshop.store.nextFrozen(for: .fleet))
+        #expect(first.isPiece && first.id == uuid(900))
+        var received = 0
+        while let piece = try workshop.store.nextFrozen(for: .fleet) {
+            received += try workshop.store.acknowledge(piece)
+        }
+        #expect(received == locations && workshop.pending(.main) == locations + 1)
+    }
+
+    @Test("events that end when another destination is forgotten are told at once")
+    func endedByForgetting() throws {
+        let home = try #require(DestinationName("home"))
+        workshop.options.destinations = .named(.main, .fleet, home)
+        _ = try workshop.insertEvent(1)
+        _ = try workshop.drain(.fleet)
+        workshop.options.destinations = .named(.main, .fleet)
+        workshop.options.destinations[1].carriesEvents = false
+        _ = workshop.store.takeEvents()
+        var resend = Resend(for: .fleet, from: time(-100), to: nil)
+        while !resend.isFinished { try workshop.store.proceed(with: &resend) }
+        #expect(workshop.pending(.fleet) == 1)
+        var forgetting = Forgetting(home)
+        while !forgetting.isFinished { try workshop.store.proceed(with: &forgetting) }
+        #expect(workshop.pending(.fleet) == 0)
+        #expect(workshop.store.takeEvents() == [.uncarried(.fleet, events: 1)])
+    }
+
     @Test("an event does not take the place of one in a batch that was frozen before")
     func eventNumbers() throws {
         workshop.options.destinations = .named(.main)

@@ -44,6 +44,29 @@ func mailboxThreads() throws {
     #expect(isComplete)
 }
 
+@Test("what comes while a mailbox is emptied is taken with the rest, or leaves the wake-up signalled")
+func mailboxRace() throws {
+    let mailbox = try Mailbox<Int>(limit: 1)
+    let (taken, told) = (try Mailbox<[Int]>(limit: 1), try Mailbox<String>(limit: 1))
+    // Now clearing waits until the wake-up is signalled: there the owner stands still for the message to come in between.
+    #expect(fcntl(mailbox.wakeup.descriptor, F_SETFL, 0) == 0)
+    try startThread(named: "owner") {
+        let status = try? readFile("/proc/thread-self/stat", limit: 1000)
+        _ = told.post(String(decoding: status?.prefix { $0 != UInt8(ascii: " ") } ?? [], as: UTF8.self))
+        _ = taken.post(mailbox.takeAll())
+    }
+    #expect(isReady(told.wakeup.descriptor, within: 30))
+    let owner = try #require(told.takeAll().first)
+    let isClearing = try wait {
+        let status = try readFile("/proc/self/task/\(owner)/stat", limit: 1000)
+        return String(decoding: status, as: UTF8.self).contains(") S ")
+    }
+    #expect(isClearing)
+    #expect(mailbox.post(7))
+    #expect(isReady(taken.wakeup.descriptor, within: 30))
+    #expect(taken.takeAll() == [[7]] || isReady(mailbox.wakeup.descriptor))
+}
+
 @Test("poll sleeps for no less than its timeout, and wakes at once when something is ready")
 func pollTimeouts() throws {
     let wakeup = try Wakeup()

@@ -395,4 +395,49 @@ struct UploaderTests {
         #expect(wait > 0 && wait < 60)
         #expect(bench.results().count == 1)
     }
+
+    @Test("the network's return ends the wait after exchanges that the network has cost")
+    func exchangeAfterOutage() throws {
+        let bench = try UploaderBench(Self.withTokens())
+        try bench.store(2)
+        bench.sync()
+        bench.run()
+        bench.run(answering: .answered(401))
+        // The third failure in a row makes it wait for half a minute or more, whatever else is due.
+        for count in 1...3 {
+            #expect(bench.endpoint.requests.count == count)
+            bench.endpoint.outcomes = [.lost()]
+            bench.run()
+            guard count < 3 else { break }
+            bench.sync()
+            bench.run()
+            bench.run(answering: .answered(401))
+        }
+        bench.port.deliver(.trigger(.networkReturned(outage: 10)))
+        bench.run()
+        // Within ten seconds, so that a fleet does not come all at once.
+        bench.pass(10)
+        bench.run()
+        bench.run(answering: .answered(401))
+        #expect(bench.endpoint.requests.count == 4)
+    }
+
+    @Test("with nothing to send it rests until the token is to be refreshed, and refreshes it then")
+    func refreshWhenIdle() throws {
+        let bench = try UploaderBench(Self.withTokens { $0.triggers.mode = .manual })
+        try bench.store(2)
+        bench.sync()
+        bench.run()
+        bench.run(answering: .answered(401))
+        bench.endpoint.outcomes = [
+            .answered(200, #"{"access_token":"a1","refresh_token":"r1","expires_in":3600}"#)
+        ]
+        bench.run()
+        bench.server.outcomes = [.answered(200)]
+        let rest = bench.run()
+        #expect(bench.pending == 0 && rest?.end == instant(3540))
+        bench.pass(3540)
+        bench.run()
+        #expect(bench.endpoint.requests.count == 2)
+    }
 }

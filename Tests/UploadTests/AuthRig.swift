@@ -11,6 +11,8 @@ final class AuthRig {
     var auth: Authenticator
     var now = 1000.0
     var hasTime = true
+    /// Seconds by which the clock has been set since.
+    var step: Int64 = 0
 
     init(_ plan: AuthPlan? = nil, record: AuthRecord? = nil, now: Double = 1000, hasTime: Bool = true) {
         self.now = now
@@ -21,7 +23,7 @@ final class AuthRig {
     }
 
     /// Unix seconds now.
-    var time: Int64 { Self.epoch + Int64(now) }
+    var time: Int64 { Self.epoch + Int64(now) + step }
 
     var instant: Authenticator.Instant {
         Authenticator.Instant(

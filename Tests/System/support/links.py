@@ -23,6 +23,6 @@ class Links(SystemTest):
             self.assertTrue(ip("addr", "add", f"10.77.{number}.1/24", "dev", name))
             self.assertTrue(ip("link", "set", name, "up"))
 
-    def route(self, number: int, name: str):
-        """The default route is by this interface from now on."""
-        self.assertTrue(ip("route", "replace", "default", "via", f"10.77.{number}.2", "dev", name))
+    def route(self, number: int, name: str, metric: int = 0):
+        """The default route is by this interface from now on; with a metric, once there is none that has a lower one."""
+        self.assertTrue(ip("route", "replace", "default", "via", f"10.77.{number}.2", "dev", name, "metric", str(metric)))

@@ -9,10 +9,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.auth_test import AuthTest
-from support.links import Links
+from support.links import Links, ip
 from support.namespaces import in_namespace
 from support.network_manager import DBUS_DAEMON, GUESS_NO, GUESS_YES, NO, UNKNOWN, YES, NetworkManager, SystemBus, text, variant
-from support.waiting import never, wait_for
+from support.waiting import let_pass, never, wait_for
 
 
 class MeteredTest(Links):
@@ -73,6 +73,21 @@ class InterfaceTests(MeteredTest):
         self.wait_delivered(daemon)
         self.assertEqual(len(set(receiver.ids)), 7)
         self.assertEqual(daemon.text().count("the upload waits"), 2, daemon.text())
+
+    @in_namespace
+    def test_the_end_of_the_metered_route_is_followed_at_once(self):
+        """The other one has been there all the time, so no route appears: the change alone is told."""
+        self.links("wwan0", "eth7")
+        self.route(0, "wwan0")
+        self.route(1, "eth7", metric=100)
+        receiver, fake, daemon = self.avoiding()
+        self.wait_deferred(daemon, 4)
+        # A moment at which nobody looks at the route unasked.
+        let_pass(7)
+        gone = time.monotonic()
+        self.assertTrue(ip("route", "delete", "default", "dev", "wwan0"))
+        self.wait_delivered(daemon)
+        self.assertAlmostEqual(time.monotonic(), gone, 2)
 
     @in_namespace
     def test_patience_has_an_end_and_outlives_a_restart(self):

@@ -44,3 +44,24 @@ struct WatchdogTests {
         #expect(look(30_060, reader: 30_050) == .starve(report: ["reader"]))
     }
 }
+
+@Suite("how long threads have been at one thing")
+struct WorkWatchTests {
+    @Test("a salvage that gets on is progress of all that wait for it, however long it takes")
+    func salvage() {
+        let (reader, uploader) = (Work(), Work())
+        reader.begin(instant(1))
+        var watch = WorkWatch()
+        func busy(_ second: Double, salvaged: Int) -> [Double] {
+            let threads = [("reader", reader), ("uploader", uploader)]
+            return watch.busy(threads, salvaged: salvaged, now: instant(second)).map(\.seconds)
+        }
+        #expect(busy(50, salvaged: 0) == [49, 0])
+        for piece in 1...100 { #expect(busy(Double(100 * piece), salvaged: piece) == [0, 0]) }
+        #expect(busy(10_121, salvaged: 100) == [121, 0])
+        // What was begun since then counts from its beginning.
+        uploader.begin(instant(10_100))
+        reader.rest()
+        #expect(busy(10_121, salvaged: 100) == [0, 21])
+    }
+}

@@ -26,8 +26,7 @@ final class Supervisor: Turns {
     private var isServing = false
     private var memory = MemoryRelease()
     private var manager: ServiceManager
-    /// How far a salvage was when the main thread last looked, and when it had come further.
-    private var salvage: (pieces: Int, at: BootInstant?) = (0, nil)
+    private var work = WorkWatch()
 
     init(
         _ options: Daemon.Options, _ signals: consuming Signals, _ directory: StateDirectory,
@@ -250,15 +249,11 @@ final class Supervisor: Turns {
         manager.feed(now: now, busy: busy(now))
     }
 
-    /// For how many seconds each thread has been at the same piece of work. While one salvages a damaged database, for which the
-    /// others wait, each piece of that is one.
+    /// For how many seconds each thread has been at the same piece of work.
     private func busy(_ now: BootInstant) -> [(name: String, seconds: Double)] {
-        if salvage.pieces != hub.store.salvage.pieces { salvage = (hub.store.salvage.pieces, now) }
-        let quiet = salvage.at.map { now.seconds(since: $0) } ?? .infinity
-        return
-            ([("reader", hub.board.readerWork)]
-            + hub.uploaders.all.map { (UploaderThreads.name(of: $0.name), $0.work) })
-            .map { ($0, min($1.busyFor(now), quiet)) }
+        let uploaders = hub.uploaders.all.map { (UploaderThreads.name(of: $0.name), $0.work) }
+        return work.busy(
+            [("reader", hub.board.readerWork)] + uploaders, salvaged: hub.store.salvage.pieces, now: now)
     }
 }
 

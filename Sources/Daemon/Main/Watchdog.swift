@@ -45,3 +45,20 @@ struct Watchdog {
         return .starve(report: new)
     }
 }
+
+/// For how long threads have been at the same piece of work. While one salvages a damaged database, for which the others wait, each
+/// piece of that is one.
+struct WorkWatch {
+    /// How far a salvage was at the last look, and when it had come further.
+    private var salvaged = 0
+    private var advancedAt: BootInstant?
+
+    /// - Parameter salvaged: pieces of the database so far.
+    mutating func busy(
+        _ threads: [(name: String, work: Work)], salvaged: Int, now: BootInstant
+    ) -> [(name: String, seconds: Double)] {
+        if salvaged != self.salvaged { (self.salvaged, advancedAt) = (salvaged, now) }
+        let quiet = advancedAt.map { now.seconds(since: $0) } ?? .infinity
+        return threads.map { ($0.name, min($0.work.busyFor(now), quiet)) }
+    }
+}

@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 import NIOEmbedded
 import Synchronization
@@ -153,5 +154,31 @@ import Testing
         #expect(head.contains("retry-after: 17") && head.contains("connection: close"))
         #expect(head.contains("content-type: application/problem+json"))
         #expect(head.contains("content-length: \(parts[1].utf8.count)"))
+    }
+}
+
+@Suite("the doorman") struct DoormanTests {
+    @Test("whoever the kernel has taken when it stops is told as well, beyond one handful") func stop() throws {
+        let listener = try Listener(.network(host: "127.0.0.1", port: 0), backlog: 256)
+        let port = try #require(listener.port)
+        let sockets = try (0..<100).map { _ in try Self.connect(port) }
+        defer { sockets.forEach { _ = close($0) } }
+        let doorman = Doorman(
+            listener, into: try Room(places: 1, work: 1), waiting: WaitingLine.Bounds(), counts: Doorman.Counts())
+        doorman.close()
+        doorman.run { _ in Issue.record("it gives a place") }
+        for socket in sockets {
+            var bytes = [UInt8](repeating: 0, count: 4096)
+            let count = recv(socket, &bytes, bytes.count, 0)
+            #expect(String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).hasPrefix("HTTP/1.1 503 "))
+            #expect(recv(socket, &bytes, bytes.count, 0) == 0)
+        }
+    }
+
+    private static func connect(_ port: Int) throws -> Int32 {
+        let address = try SocketAddress(ipAddress: "127.0.0.1", port: port)
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        try #require(address.withSockAddr { Glibc.connect(socket, $0, socklen_t($1)) } == 0)
+        return socket
     }
 }

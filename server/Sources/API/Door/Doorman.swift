@@ -48,11 +48,13 @@ final class Doorman: Sendable {
                 for: isShort ? nil : listener.socket, milliseconds: isIdle ? -1 : Self.tick)
             isShort = false
             let now = ContinuousClock.now
-            if calls { isShort = !accept(into: &lines, now: now) }
+            if calls { isShort = !accept(Self.handful, into: &lines, now: now) }
             seat(&lines, now: now, admit)
             while let socket = lines.surplus(now: now) { refuse(socket, &farewell, now: now) }
             farewell.sweep(now: now)
         }
+        // Closing it resets those that have connected and were not accepted.
+        _ = accept(Int(listener.backlog), into: &lines, now: .now)
         listener.close()
         while let socket = lines.leave() { refuse(socket, &farewell, now: .now) }
         farewell.endAll()
@@ -63,9 +65,10 @@ final class Doorman: Sendable {
     /// Connections that are accepted before somebody is given a place again.
     private static let handful = 64
 
+    /// - Parameter most: connections.
     /// - Returns: false when there are no descriptors left.
-    private func accept(into lines: inout Lines, now: ContinuousClock.Instant) -> Bool {
-        for _ in 0..<Self.handful {
+    private func accept(_ most: Int, into lines: inout Lines, now: ContinuousClock.Instant) -> Bool {
+        for _ in 0..<most {
             switch listener.accept() {
             case .connection(let socket):
                 if Self.asksOtherwise(socket) {

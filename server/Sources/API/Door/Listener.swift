@@ -15,6 +15,8 @@ struct Listener: Sendable {
     }
 
     let socket: Int32
+    /// Connections that wait in the kernel, at most.
+    let backlog: Int32
     /// Of a Unix socket.
     private let path: String?
 
@@ -38,6 +40,7 @@ struct Listener: Sendable {
             Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
         guard socket >= 0 else { throw ListenError(code: errno) }
         self.socket = socket
+        self.backlog = backlog
         if path == nil {
             var yes: Int32 = 1
             let size = socklen_t(MemoryLayout.size(ofValue: yes))

@@ -44,7 +44,7 @@ extension Fleet {
             members[vehicle].rows.acknowledge()
             mill.acknowledge(count, of: vehicle)
             return .done
-        case .makePostscript:
+        case .makeUnqueued:
             guard members[vehicle].occasions.beginHeartbeat(now: now) else { return .nothingPending }
             ledger.heartbeatBytes = mill.heartbeat(
                 of: vehicle, isMoving: members[vehicle].whereabouts.isDriving, now: now)
@@ -53,7 +53,7 @@ extension Fleet {
         // Nothing here refuses a batch for good, and there are no tokens that could expire.
         case .checkRefusedToken, .refreshToken, .awaitToken, .awaitAnswer, .cancelRequest, .reject, .isolate,
             .markPermanent,
-            .weighRefusal, .freezeProbe, .condemn:
+            .countRefusal, .freezeProbe, .deadLetterProbed:
             return .storageFailed
         }
     }

@@ -173,38 +173,38 @@ struct CommandRunnerTests {
         #expect(try hub.store.queuedResults(for: .main, limit: 9).last?.outcome.result == nil)
     }
 
-    @Test("those behind an errand do not wait for it, and its end has a result of its own")
-    func errand() throws {
+    @Test("those behind one that takes an upload do not wait for it, and its end has a result of its own")
+    func upload() throws {
         try hear(command("log"), command("b"))
-        runner.ended(try #require(asked().first), .errand, now: now)
+        runner.ended(try #require(asked().first), .upload, now: now)
         let second = try #require(asked().first)
         #expect(second.id == "b" && left == CommandCounts(waiting: 2))
         runner.ended(second, .outcome(CommandOutcome()), now: now)
         #expect(left == CommandCounts(waiting: 1, results: 1) && runner.isIdle)
         #expect(runner.takeResults(), "the result of the other is worth an attempt")
         #expect(told().count == 1, "it is not asked for again")
-        runner.errandEnded("log", CommandOutcome(error: "failed"), now: now)
+        runner.uploadEnded("log", CommandOutcome(error: "failed"), now: now)
         #expect(left == CommandCounts(results: 2) && runner.takeResults())
         #expect(try hub.store.queuedResults(for: .main, limit: 9).map(\.outcome.error) == ["failed", nil])
-        runner.errandEnded("log", CommandOutcome(), now: now)
+        runner.uploadEnded("log", CommandOutcome(), now: now)
         #expect(left == CommandCounts(results: 2), "it ends once")
     }
 
-    @Test("an errand may be over before anybody says that it is one")
-    func quickErrand() throws {
+    @Test("an upload may be over before anybody says that the command takes one")
+    func quickUpload() throws {
         try hear(command("log"), command("b"))
         let first = try #require(asked().first)
-        runner.errandEnded("log", CommandOutcome(), now: now)
+        runner.uploadEnded("log", CommandOutcome(), now: now)
         #expect(left == CommandCounts(waiting: 1, results: 1))
-        runner.ended(first, .errand, now: now)
+        runner.ended(first, .upload, now: now)
         #expect(asked().map(\.id) == ["b"])
     }
 
     @Test("after a restart it is begun anew")
-    func errandAnew() throws {
+    func uploadAnew() throws {
         try hear(command("log"))
         let first = try #require(asked().first)
-        runner.ended(first, .errand, now: now)
+        runner.ended(first, .upload, now: now)
         let next = CommandRunner(port: hub.uploaders.main, hub: hub, outbox: outbox)
         next.configure(isEnabled: true)
         next.proceed(now: now)

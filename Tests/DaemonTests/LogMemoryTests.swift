@@ -69,21 +69,21 @@ struct LogMemoryTests {
     }
 
     @Test("it is asked for once an hour, and again by the same command while it has yet to be sent")
-    func errand() {
-        let errand = LogErrand()
-        #expect(errand.due == nil)
-        #expect(errand.want(for: "a", now: instant(0)) && errand.want(for: "a", now: instant(1)))
-        #expect(!errand.want(for: "b", now: instant(2)) && errand.due == instant(0))
-        #expect(errand.done() == "a" && errand.done() == nil && errand.due == nil)
-        #expect(!errand.want(for: "a", now: instant(3599)) && errand.due == nil)
-        #expect(errand.want(for: "a", now: instant(3600)) && errand.due == instant(0))
+    func upload() {
+        let log = LogUpload()
+        #expect(log.due == nil)
+        #expect(log.want(for: "a", now: instant(0)) && log.want(for: "a", now: instant(1)))
+        #expect(!log.want(for: "b", now: instant(2)) && log.due == instant(0))
+        #expect(log.done() == "a" && log.done() == nil && log.due == nil)
+        #expect(!log.want(for: "a", now: instant(3599)) && log.due == nil)
+        #expect(log.want(for: "a", now: instant(3600)) && log.due == instant(0))
         // Three attempts have to do, a minute apart, or as long as the server says.
-        #expect(errand.begin() && errand.postpone(by: nil, now: instant(3600)))
-        #expect(errand.due == instant(3660))
-        #expect(errand.begin() && errand.postpone(by: 100, now: instant(3700)))
-        #expect(errand.due == instant(3800))
-        #expect(errand.begin() && !errand.postpone(by: nil, now: instant(3800)) && !errand.begin())
-        #expect(errand.done() == "a")
-        #expect(errand.want(for: "b", now: instant(7200)) && errand.due == instant(0) && errand.begin())
+        #expect(log.begin() && log.postpone(by: nil, now: instant(3600)))
+        #expect(log.due == instant(3660))
+        #expect(log.begin() && log.postpone(by: 100, now: instant(3700)))
+        #expect(log.due == instant(3800))
+        #expect(log.begin() && !log.postpone(by: nil, now: instant(3800)) && !log.begin())
+        #expect(log.done() == "a")
+        #expect(log.want(for: "b", now: instant(7200)) && log.due == instant(0) && log.begin())
     }
 }

@@ -72,7 +72,7 @@ import Testing
             try store.set(refusals(3), by: .main)
             #expect(try store.acknowledge(probe) == 1)
             let fate = try store.reject(
-                poison, status: 400, at: time(50), trusted: time(50), isBlamed: true)
+                poison, status: 400, at: time(50), trusted: time(50), isProbed: true)
             #expect(fate == .deadLettered(1))
             #expect(try store.refusals(by: .main) == Refusals())
             try store.checkLedger()

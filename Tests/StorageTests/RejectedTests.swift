@@ -62,7 +62,7 @@ import Testing
         #expect(try work(.requeue) == 4)
         #expect(try workshop.store.newestRefusal(by: .main) == nil)
         _ = try workshop.store.reject(
-            try workshop.freeze(limit: 4), status: 400, reason: "closed", at: time(80), isBlamed: true)
+            try workshop.freeze(limit: 4), status: 400, reason: "closed", at: time(80), isProbed: true)
         #expect(try rejected().map(\.reason) == ["closed", "closed", "closed", "closed"])
     }
 

@@ -33,8 +33,8 @@ struct Place {
     static let envelope: [Drain.Event] = done + [.made(.envelope), .token(.usable)]
     static let log: [Drain.Event] = done + [.made(.log), .token(.usable)]
 
-    static let blamed: [Drain.Event] = sending + [answer(404), .done, .done, .mayBeBlamed]
-    static let probing: [Drain.Event] = blamed + [.frozen(rows: 1, isIsolating: false), .token(.usable)]
+    static let beforeProbe: [Drain.Event] = sending + [answer(404), .done, .done, .needsProbe]
+    static let probing: [Drain.Event] = beforeProbe + [.frozen(rows: 1, isIsolating: false), .token(.usable)]
 
     static func answer(_ status: Int, _ doubt: Doubt? = nil, canRenew: Bool = true) -> Drain.Event {
         .answered(Judgement(status: status, retryAfter: 7, doubt: doubt), canRenew: canRenew)

@@ -21,10 +21,12 @@ struct DrainProbeTests {
         #expect(Self.end(events) == .finish(.failed(.permanent)))
     }
 
-    @Test("an accepted probe is deleted before the row ahead of it is condemned, and then the drain goes on")
+    @Test(
+        "an accepted probe is deleted before the row ahead of it becomes a dead letter, and then the drain goes on"
+    )
     func acceptedProbe() {
         #expect(Self.end([Place.answer(200), .done]) == .perform(.acknowledge(freezingNext: false)))
-        #expect(Self.end([Place.answer(200), .done, .done]) == .perform(.condemn))
+        #expect(Self.end([Place.answer(200), .done, .done]) == .perform(.deadLetterProbed))
         #expect(Self.end([Place.answer(200), .done, .done, .done]) == .perform(.freezeNext))
     }
 
@@ -54,21 +56,21 @@ struct DrainProbeTests {
             (.client, MQTTCode.unsupportedQoS, false), (.client, MQTTCode.packetTooLarge, true),
             (.client, MQTTCode.invalidTopic, true), (.puback, 131, true), (.disconnect, 144, true),
         ] as [(MQTTAnswer.Source, UInt8, Bool)])
-    func brokers(source: MQTTAnswer.Source, code: UInt8, mayBeBlamed: Bool) {
+    func brokers(source: MQTTAnswer.Source, code: UInt8, needsProbe: Bool) {
         let answer = MQTTAnswer(source: source, code: code, version: .v5)
         let judgement = OwnTracksMQTT.judge(answer, acceptsUnsubscribed: false)
         let path = Place.sending + [.answered(judgement, canRenew: false), .done]
         var drain = Place(name: "marking", path: path, exits: []).drain()
         #expect(
             drain.handle(.done)
-                == (mayBeBlamed
-                    ? .perform(.weighRefusal(nil, isScheduled: true)) : .finish(.failed(.permanent))))
+                == (needsProbe
+                    ? .perform(.countRefusal(nil, isScheduled: true)) : .finish(.failed(.permanent))))
     }
 
     @Test("a drain that somebody asks for is no scheduled run")
     func forcedRefusal() {
         let path = Place.sending + [Place.answer(404), .done]
         var drain = Place(name: "marking", path: path, exits: []).drain(isForced: true)
-        #expect(drain.handle(.done) == .perform(.weighRefusal(nil, isScheduled: false)))
+        #expect(drain.handle(.done) == .perform(.countRefusal(nil, isScheduled: false)))
     }
 }

@@ -15,7 +15,7 @@ extension DrainTests {
         [
             .done, .frozen(rows: 4, isIsolating: false), .frozen(rows: 1, isIsolating: true), .nothingPending,
             .underway, .gone, .cancelled, .failed(isForTime: true), .failed(isForTime: false), .suspected,
-            .full, .closed, .unmatched, .mayBeBlamed, .made(.log), .made(.envelope),
+            .full, .closed, .unmatched, .needsProbe, .made(.log), .made(.envelope),
             .storageFailed,
         ] + tokens.map { .token($0) } + answers
 
@@ -42,11 +42,11 @@ extension DrainTests {
     ]
 
     /// What becomes of a request without rows, but for its answer.
-    static let postscript: [(Drain.Event, Drain.Step)] = [
+    static let unqueued: [(Drain.Event, Drain.Step)] = [
         (.underway, .perform(.awaitAnswer)), (.gone, .perform(.freezeNext)),
         (.cancelled, .perform(.freezeNext)), (.failed(isForTime: true), lostNetwork),
         (.failed(isForTime: false), lostNetwork), (.closed, lostNetwork),
-        (.unmatched, .perform(.makePostscript)),
+        (.unmatched, .perform(.makeUnqueued)),
     ]
 
     static let table: [Place] = [
@@ -57,7 +57,7 @@ extension DrainTests {
             exits: [
                 (.frozen(rows: 4, isIsolating: false), .perform(.checkToken(isForced: false))),
                 (.frozen(rows: 1, isIsolating: true), .perform(.checkToken(isForced: false))),
-                (.nothingPending, .perform(.makePostscript)),
+                (.nothingPending, .perform(.makeUnqueued)),
             ]),
         Place(
             name: "checking the token", path: Place.frozen,
@@ -122,22 +122,22 @@ extension DrainTests {
             exits: [(.done, .perform(.markPermanent))]),
         Place(
             name: "recording 413, which a smaller batch may mend", path: Place.sending + [Place.answer(413)],
-            exits: [(.done, .perform(.weighRefusal(nil, isScheduled: true)))]),
+            exits: [(.done, .perform(.countRefusal(nil, isScheduled: true)))]),
         Place(
             name: "recording a 2xx without its acknowledgement",
             path: Place.sending + [Place.answer(200, .noAck)],
-            exits: [(.done, .perform(.weighRefusal(.noAck, isScheduled: true)))]),
+            exits: [(.done, .perform(.countRefusal(.noAck, isScheduled: true)))]),
         Place(
             name: "recording a 2xx that refuses", path: Place.sending + [Place.answer(200, .refused)],
             exits: [(.done, .perform(.markPermanent))]),
         Place(
             name: "recording a 2xx that cannot be read, behind which the batch may be stored",
             path: Place.sending + [Place.answer(200, .unread)],
-            exits: [(.done, .perform(.weighRefusal(.unread, isScheduled: true)))]),
+            exits: [(.done, .perform(.countRefusal(.unread, isScheduled: true)))]),
         Place(
             name: "recording an error of PHP, behind which the batch may be stored",
             path: Place.sending + [Place.answer(200, .phpError)],
-            exits: [(.done, .perform(.weighRefusal(.phpError, isScheduled: true)))]),
+            exits: [(.done, .perform(.countRefusal(.phpError, isScheduled: true)))]),
         Place(
             name: "counting a timeout", path: Place.sending + [.failed(isForTime: true)],
             exits: [(.done, lostNetwork)]),
@@ -156,26 +156,27 @@ extension DrainTests {
             exits: [(.done, .perform(.freezeNext)), (.suspected, .finish(.failed(.rejected)))]),
         Place(
             name: "marking", path: Place.sending + [Place.answer(200, .page), .done],
-            exits: [(.done, .perform(.weighRefusal(.page, isScheduled: true)))]),
+            exits: [(.done, .perform(.countRefusal(.page, isScheduled: true)))]),
         Place(
             name: "marking what the connection was closed on", path: Place.sending + [.closed],
-            exits: [(.done, .perform(.weighRefusal(nil, isScheduled: true)))]),
+            exits: [(.done, .perform(.countRefusal(nil, isScheduled: true)))]),
         Place(
-            name: "weighing", path: Place.sending + [Place.answer(200, .refused), .done, .done],
-            exits: [(.done, .finish(.failed(.refused))), (.mayBeBlamed, .perform(.freezeProbe))]),
+            name: "counting a refusal", path: Place.sending + [Place.answer(200, .refused), .done, .done],
+            exits: [(.done, .finish(.failed(.refused))), (.needsProbe, .perform(.freezeProbe))]),
         Place(
-            name: "freezing a probe", path: Place.blamed,
+            name: "freezing a probe", path: Place.beforeProbe,
             exits: [
                 (.frozen(rows: 4, isIsolating: false), .perform(.checkToken(isForced: false))),
                 (.frozen(rows: 1, isIsolating: true), .perform(.checkToken(isForced: false))),
                 (.nothingPending, .finish(.failed(.permanent))),
             ]),
         Place(
-            name: "condemning", path: Place.probing + [Place.answer(200), .done, .done],
+            name: "making the probed row a dead letter",
+            path: Place.probing + [Place.answer(200), .done, .done],
             exits: [(.done, .perform(.freezeNext)), (.full, .finish(.failed(.deadLettersFull)))]),
         Place(name: "idle", path: [.storageFailed], exits: []),
         Place(
-            name: "making a postscript", path: Place.done,
+            name: "making what is not queued", path: Place.done,
             exits: [
                 (.made(.log), .perform(.checkToken(isForced: false))),
                 (.made(.envelope), .perform(.checkToken(isForced: false))),
@@ -189,7 +190,7 @@ extension DrainTests {
             ] + withoutToken),
         Place(
             name: "sending an envelope", path: Place.envelope,
-            exits: postscript
+            exits: unqueued
                 + answers.map {
                     $0 == Place.answer(401)
                         ? ($0, .perform(.checkRefusedToken(isForced: false))) : recorded($0)
@@ -197,15 +198,15 @@ extension DrainTests {
         Place(
             name: "sending an envelope again",
             path: Place.envelope + [Place.answer(401), .token(.usable)],
-            exits: postscript + answers.map { recorded($0) }),
+            exits: unqueued + answers.map { recorded($0) }),
         Place(
             name: "sending the log", path: Place.log,
-            exits: postscript + answers.map { recorded($0) }),
+            exits: unqueued + answers.map { recorded($0) }),
         Place(
             name: "settling an envelope", path: Place.envelope + [Place.answer(200), .done],
             exits: [(.done, .finish(.drained))]),
         Place(
             name: "settling the log", path: Place.log + [Place.answer(500), .done],
-            exits: [(.done, .perform(.makePostscript))]),
+            exits: [(.done, .perform(.makeUnqueued))]),
     ]
 }

@@ -45,17 +45,17 @@ struct DrainTests {
             return
         }
         #expect(drain.handle(.done) == .perform(.settle(judgement)))
-        #expect(drain.handle(.done) == .perform(.makePostscript))
+        #expect(drain.handle(.done) == .perform(.makeUnqueued))
         #expect(drain.handle(.made(.envelope)) == .perform(.checkToken(isForced: false)))
     }
 
-    @Test("rows that were accepted are followed by a postscript; a daemon that stops makes none")
+    @Test("rows that were accepted are followed by what is not queued; a daemon that stops makes none")
     func afterRows() {
         for isStopping in [false, true] {
             var drain = Place(name: "", path: Place.accepted + [.done], exits: []).drain()
             if isStopping { drain.stop() }
             #expect(
-                drain.handle(.nothingPending) == (isStopping ? .finish(.drained) : .perform(.makePostscript)))
+                drain.handle(.nothingPending) == (isStopping ? .finish(.drained) : .perform(.makeUnqueued)))
         }
     }
 
@@ -179,7 +179,7 @@ struct DrainTests {
     private static func results(of action: Drain.Action) -> [Drain.Event] {
         switch action {
         case .registerEndpoint, .record, .countTimeout, .acknowledge, .markPermanent, .settle: [.done]
-        case .makePostscript: [.nothingPending, .made(.envelope), .made(.log)]
+        case .makeUnqueued: [.nothingPending, .made(.envelope), .made(.log)]
         case .reject: [.done, .suspected, .full]
         case .isolate: [.done, .suspected]
         case .freezeNext: [Place.frozen[1], .frozen(rows: 1, isIsolating: true), .nothingPending]
@@ -192,9 +192,9 @@ struct DrainTests {
             [.underway, .failed(isForTime: true), .failed(isForTime: false)] + answers
                 + Array(repeating: Place.answer(200), count: 10)
         case .cancelRequest: [.cancelled]
-        case .weighRefusal: [.done, .mayBeBlamed, .mayBeBlamed]
+        case .countRefusal: [.done, .needsProbe, .needsProbe]
         case .freezeProbe: [.frozen(rows: 1, isIsolating: false), .nothingPending]
-        case .condemn: [.done, .full]
+        case .deadLetterProbed: [.done, .full]
         }
     }
 
@@ -203,12 +203,12 @@ struct DrainTests {
         var random = SeededGenerator(seed: 11)
         var drain = Drain()
         var step = drain.begin(hasWork: true, isForced: false)
-        var (isAccepted, isPostscript, deletions) = (false, false, 0)
+        var (isAccepted, isUnqueued, deletions) = (false, false, 0)
         for _ in 0..<20_000 {
             switch step {
             case .finish:
                 #expect(drain.isOwed == isAccepted)
-                isPostscript = false
+                isUnqueued = false
                 step = drain.begin(hasWork: Bool.random(using: &random), isForced: false)
             case .perform(let action):
                 let isOdd = Int.random(in: 0..<20, using: &random) == 0
@@ -219,13 +219,13 @@ struct DrainTests {
                     #expect(isAccepted && drain.isOwed)
                     if event == .done { (isAccepted, deletions) = (false, deletions + 1) }
                 case .record(let judgement):
-                    isAccepted = judgement.verdict == .accepted && event == .done && !isPostscript
-                case .makePostscript:
-                    if case .made = event { isPostscript = true }
-                case .freezeNext, .freezeProbe: isPostscript = false
+                    isAccepted = judgement.verdict == .accepted && event == .done && !isUnqueued
+                case .makeUnqueued:
+                    if case .made = event { isUnqueued = true }
+                case .freezeNext, .freezeProbe: isUnqueued = false
                 case .send, .awaitAnswer, .registerEndpoint, .checkToken, .checkRefusedToken, .refreshToken,
                     .awaitToken, .cancelRequest, .countTimeout, .reject, .isolate, .markPermanent,
-                    .weighRefusal, .condemn,
+                    .countRefusal, .deadLetterProbed,
                     .settle:
                     #expect(!isAccepted)
                 }

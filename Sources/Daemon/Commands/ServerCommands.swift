@@ -50,7 +50,7 @@ final class ServerCommands {
     private func uploadLog(_ record: CommandRecord, to url: String?, now: BootInstant) {
         let uploader = hub.uploaders[record.destination]
         switch uploader?.askForLog(at: url, for: record.id, now: now) {
-        case .success?: uploader?.deliver(.commandEnded(record, .errand))
+        case .success?: uploader?.deliver(.commandEnded(record, .upload))
         case .failure(let failure)?:
             end(record, CommandOutcome(error: CommandError(.tooSoon, failure.reason).text))
         case nil: return

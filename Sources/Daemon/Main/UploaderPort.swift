@@ -12,7 +12,7 @@ final class UploaderPort: Sendable {
     let awaitsLocation = Atomic(false)
     let requests = RequestCounts()
     /// The log, if the server of the destination has asked for it.
-    let log = LogErrand()
+    let log = LogUpload()
     private let published = Mutex(UploaderSnapshot())
 
     private static let commandLimit = 1024

@@ -14,54 +14,36 @@ internal import Upload
 final class BatchQueue {
     private let port: UploaderPort
     private let hub: Hub
-    let installID: String
-    private var maker: RequestMaker
-    private var tellsOdometer: Bool
-    private var ids: UUIDv7Generator
+    private let maker: ShipmentMaker
     /// The store knows where batches go now.
     private var isEndpointRegistered = false
-    /// The batch under way, frozen.
-    private(set) var current: FrozenBatch?
-    /// What goes out for it.
-    private(set) var request: Request?
-    /// The batch before it, if it is a probe.
-    private var blamed: FrozenBatch?
     let record: RefusalRecord
 
     /// What becomes of a rejected batch.
     enum Fate: Equatable {
         case deadLettered(Int)
-        /// The search for the rows to blame goes on in its two halves.
+        /// The search for the refused rows goes on in its two halves.
         case split
-        /// It stays where it is: the endpoint is to blame. So many dead letters are back in the queue.
+        /// It stays where it is: the endpoint is suspected. So many dead letters are back in the queue.
         case suspected(returned: Int)
         /// It stays where it is, because there is no room among the dead letters.
         case full
     }
 
-    init(
-        port: UploaderPort, hub: Hub, installID: String, _ sync: Settings.Sync?, tellsOdometer: Bool,
-        random: RandomSource
-    ) {
+    init(port: UploaderPort, hub: Hub, maker: ShipmentMaker) {
         self.port = port
         self.hub = hub
-        self.installID = installID
-        maker = RequestMaker(installID: installID, sync)
-        self.tellsOdometer = tellsOdometer
+        self.maker = maker
         record = RefusalRecord(store: hub.store, of: port.name)
-        var random = random
-        ids = UUIDv7Generator(using: &random)
     }
 
-    /// Other settings: new batches go by them, and the endpoint is another one, perhaps.
-    func configure(_ sync: Settings.Sync?, tellsOdometer: Bool) {
-        maker.configure(sync)
-        self.tellsOdometer = tellsOdometer
+    /// The endpoint may be another one.
+    func configured() {
         isEndpointRegistered = false
     }
 
     /// Tells the store where batches go now. What fails is tried again with the next drain.
-    func registerEndpoint(_ sync: Settings.Sync?) throws(StorageError) {
+    func registerEndpoint(_ sync: Settings.Sync?, tellsOdometer: Bool) throws(StorageError) {
         guard !isEndpointRegistered, let sync else { return }
         let dissolved = try hub.store.adopt(
             endpoint: sync.fingerprint(tellsOdometer: tellsOdometer), formerly: sync.fingerprint,
@@ -82,17 +64,17 @@ final class BatchQueue {
     /// The frozen batch, or the next rows, frozen: committed with id and bytes before the first byte is sent.
     ///
     /// - Returns: nil when nothing is pending.
-    func freezeNext(_ sync: Settings.Sync, now: BootInstant) throws(StorageError) -> FrozenBatch? {
+    func freezeNext(_ sync: Settings.Sync, now: BootInstant) throws(StorageError) -> Shipment? {
         while true {
             reportProgress()
             if let frozen = try hub.store.nextFrozen(for: port.name) {
-                if begin(frozen) { return frozen }
+                if let shipment = Shipment(frozen) { return shipment }
                 try hub.store.dissolve(frozen)
                 continue
             }
             guard let found = try draft(sync) else { return nil }
-            if let stray = strays(in: found, sync) {
-                try drop(stray.draft, because: stray.reason)
+            if let unsendable = unsendable(in: found, sync) {
+                try drop(unsendable.draft, because: unsendable.reason)
                 continue
             }
             guard let draft = try placed(found) else {
@@ -101,10 +83,12 @@ final class BatchQueue {
                     because: "an earlier version stored them without a position, and their fence is gone")
                 continue
             }
-            let (id, request) = try encode(draft, now: now)
+            let (id, request) = try maker.request(for: draft, now: now)
             reportProgress()
             // nil: the user deleted some of these rows meanwhile.
-            if let frozen = try hub.store.freeze(draft, id: id, request), begin(frozen) { return frozen }
+            if let frozen = try hub.store.freeze(draft, id: id, request), let shipment = Shipment(frozen) {
+                return shipment
+            }
         }
     }
 
@@ -122,30 +106,30 @@ final class BatchQueue {
             return try hub.store.draftBatch(
                 for: port.name, limit: limit, asOne: sync.sendsOneRow, order: sync.order)
         }
-        let limit = maker.rowLimit(sync.batchSize, extras: nil)
+        let limit = maker.requests.rowLimit(sync.batchSize, extras: nil)
         guard let first = try draft(limit: limit) else { return nil }
         // Fewer of these rows have the same extras.
-        let fewer = maker.rowLimit(limit, extras: first.extras)
+        let fewer = maker.requests.rowLimit(limit, extras: first.extras)
         return max(first.locations.count, first.eventCount) > fewer ? try draft(limit: fewer) : first
     }
 
     /// Events of the vehicle that the format cannot say: they were owed while it was another one, or nobody knew which. And
     /// those of geofences that were owed before they were not to be sent; in formats with no other events the store has seen to
     /// that, and owes what must be told all the same.
-    private func strays(
+    private func unsendable(
         in draft: BatchDraft, _ sync: Settings.Sync
     ) -> (draft: BatchDraft, reason: String)? {
-        if !sync.format.carriesVehicleEvents, let stray = draft.ofVehicle {
-            return (stray, "its format carries none of the vehicle")
+        if !sync.format.carriesVehicleEvents, let events = draft.ofVehicle {
+            return (events, "its format carries none of the vehicle")
         }
-        if !sync.geofenceEvents, sync.format.carriesVehicleEvents, let stray = draft.ofGeofences {
-            return (stray, "its geofence_events is false")
+        if !sync.geofenceEvents, sync.format.carriesVehicleEvents, let events = draft.ofGeofences {
+            return (events, "its geofence_events is false")
         }
         return nil
     }
 
     private func placed(_ draft: BatchDraft) throws(StorageError) -> BatchDraft? {
-        try maker.placed(draft) { () throws(StorageError) in
+        try maker.requests.placed(draft) { () throws(StorageError) in
             guard let fences = hub.board.fences else {
                 throw StorageError(
                     operation: "place event", kind: .other, message: "the geofences have not been read yet")
@@ -160,54 +144,10 @@ final class BatchQueue {
             .rowsDropped, "\(count) events are not sent to \(port.name): \(reason)", [(.count, "\(count)")])
     }
 
-    /// - Returns: false when its request cannot be read: then it has to be made anew.
-    private func begin(_ batch: FrozenBatch) -> Bool {
-        request = Request(batch.request)
-        current = request == nil ? nil : batch
-        return current != nil
-    }
-
     /// Every operation of the store may have to wait for a slow disk twice: for the reader's write and for its own.
     private func reportProgress() {
         port.work.begin()
     }
-
-    /// A request with an id of its own, as it is kept.
-    func encode(_ draft: BatchDraft, now: BootInstant) throws(StorageError) -> (
-        id: UUIDv7, request: StoredRequest
-    ) {
-        let sentAt = hub.clock.time(now: now)
-        // Servers keep ids by their time: one of a clock that nobody believes would be kept for years, or forgotten at once.
-        let id = ids.next(at: hub.clock.trusted(now: now) ?? draft.newestTime ?? sentAt)
-        guard
-            let request = maker.request(
-                for: draft, batch: id, sentAt: sentAt, tellsOdometer: tellsOdometer)
-        else { throw Self.unmade }
-        return (id, request.stored)
-    }
-
-    /// A request without rows, with an id of its own. It is kept nowhere.
-    func encode(_ sign: RequestMaker.Sign, now: BootInstant) throws(StorageError) -> (
-        id: UUIDv7, request: Request
-    ) {
-        let sentAt = hub.clock.time(now: now)
-        let id = ids.next(at: sentAt)
-        guard let request = maker.request(for: sign, id: id, sentAt: sentAt) else { throw Self.unmade }
-        return (id, request)
-    }
-
-    /// The same with lines of the log.
-    func encode(log lines: [UInt8], at path: String, now: BootInstant) throws(StorageError) -> (
-        id: UUIDv7, request: Request
-    ) {
-        guard let request = LogRequest.request(lines, at: path) else { throw Self.unmade }
-        return (mint(now: now), request)
-    }
-
-    /// An id of its own.
-    func mint(now: BootInstant) -> UUIDv7 { ids.next(at: hub.clock.time(now: now)) }
-
-    private static let unmade = StorageError(operation: "compress", kind: .other, message: "zlib failed")
 
     /// The attempt is on the disk before the first byte is sent.
     ///
@@ -231,7 +171,7 @@ final class BatchQueue {
         // Fewer rows leave when an attempt that was reported as failed had reached the disk after all.
         var next: (draft: BatchDraft, id: UUIDv7, request: StoredRequest)?
         if let sync, let draft = try draft(behind: batch, sync) {
-            let (id, request) = try encode(draft, now: now)
+            let (id, request) = try maker.request(for: draft, now: now)
             reportProgress()
             next = (draft, id, request)
         }
@@ -240,57 +180,43 @@ final class BatchQueue {
 
     /// nil also for one that cannot be sent: that is for `freezeNext` to find out.
     private func draft(behind batch: FrozenBatch, _ sync: Settings.Sync) throws(StorageError) -> BatchDraft? {
-        guard let draft = try draft(sync, after: batch), strays(in: draft, sync) == nil else { return nil }
+        guard let draft = try draft(sync, after: batch), unsendable(in: draft, sync) == nil else {
+            return nil
+        }
         return try placed(draft)
     }
 
     // MARK: The row that is refused
 
-    /// Whether the only row of the batch under way may be to blame for being refused for good.
-    ///
-    /// - Parameters:
-    ///   - status: the answer; 0: none, time and again.
-    ///   - reason: what it said.
-    func weighRefusal(
-        of batch: FrozenBatch, _ doubt: Doubt?, status: Int, reason: String?, isScheduled: Bool
-    ) throws(StorageError) -> Bool {
-        guard request?.format.traits.isOneRow == true else { return false }
-        return try record.weigh(batch, doubt, status: status, reason: reason, isScheduled: isScheduled)
-    }
-
-    /// The batch behind the one under way, frozen, takes its place.
+    /// The batch behind one that was refused, frozen.
     ///
     /// - Returns: nil when there is none.
-    func freezeProbe(_ sync: Settings.Sync, now: BootInstant) throws(StorageError) -> FrozenBatch? {
-        guard let batch = current else { return nil }
+    func freezeProbe(
+        behind batch: FrozenBatch, _ sync: Settings.Sync, now: BootInstant
+    ) throws(StorageError) -> Shipment? {
         var probe = try hub.store.frozenBehind(batch)
         if probe == nil, let draft = try draft(behind: batch, sync) {
-            let (id, request) = try encode(draft, now: now)
+            let (id, request) = try maker.request(for: draft, now: now)
             reportProgress()
             probe = try hub.store.freeze(draft, id: id, request)
         }
-        guard let probe, probe.id != batch.id, begin(probe) else { return nil }
-        blamed = batch
-        return probe
+        guard let probe, probe.id != batch.id else { return nil }
+        return Shipment(probe, probing: batch)
     }
 
     /// The probe was accepted: the row of the batch before it becomes a dead letter.
     ///
     /// - Returns: nil when that has been sent, deleted or dissolved meanwhile.
-    func condemn(now: BootInstant) throws(StorageError) -> (
-        batch: FrozenBatch, fate: Fate, expired: Int
-    )? {
-        guard let batch = blamed else { return nil }
-        blamed = nil
-        guard try record.condemn(batch) else { return nil }
-        let (fate, expired) = try reject(
-            batch, status: record.status, reason: record.reason, isBlamed: true, now: now)
-        return (batch, fate, expired)
+    func deadLetter(
+        probed batch: FrozenBatch, now: BootInstant
+    ) throws(StorageError) -> (fate: Fate, expired: Int)? {
+        guard try record.isAtFault(batch) else { return nil }
+        return try reject(batch, status: record.status, reason: record.reason, isProbed: true, now: now)
     }
 
-    /// Whether the size of the batch is to blame.
+    /// What an answer says of the size of the batch.
     ///
-    /// - Returns: how many times in a row it has been.
+    /// - Returns: how many times in a row it was why the batch failed.
     func count(_ size: Judgement.Size, _ batch: FrozenBatch) throws(StorageError) -> Int {
         switch size {
         case .irrelevant:
@@ -319,7 +245,7 @@ final class BatchQueue {
         }
         var pieces: [(draft: BatchDraft, id: UUIDv7, request: StoredRequest)] = []
         for half in try hub.store.halves(of: batch) {
-            let (id, request) = try encode(half, now: now)
+            let (id, request) = try maker.request(for: half, now: now)
             pieces.append((half, id, request))
         }
         try hub.store.split(batch, into: pieces)
@@ -331,14 +257,14 @@ final class BatchQueue {
     /// - Parameter reason: what it said.
     /// - Returns: besides its fate, how many older dead letters have expired.
     func reject(
-        _ batch: FrozenBatch, status: Int, reason: String?, isBlamed: Bool = false, now: BootInstant
+        _ batch: FrozenBatch, status: Int, reason: String?, isProbed: Bool = false, now: BootInstant
     ) throws(StorageError) -> (fate: Fate, expired: Int) {
         let before = hub.store.counts()
         let time = hub.clock.time(now: now)
         let trusted =
             hub.clock.system(now: now).isKnownGood ? hub.ages.withLock { $0?.proved(time, now: now) } : nil
         let rejection = try hub.store.reject(
-            batch, status: status, reason: reason, at: time, trusted: trusted, isBlamed: isBlamed)
+            batch, status: status, reason: reason, at: time, trusted: trusted, isProbed: isProbed)
         let expired = hub.store.counts().losses.expired - before.losses.expired
         // The reader accounts for losses.
         if expired > 0 { hub.reader.wakeup.signal() }
@@ -385,26 +311,11 @@ final class BatchQueue {
     /// allowed again, its rows go into a new one.
     ///
     /// - Returns: whether they do.
-    func renewTopic(of batch: FrozenBatch) throws(StorageError) -> Bool {
-        guard let topic = request?.topic, let own = maker.topic, topic != own, topic != own + "/event" else {
-            return false
-        }
+    func renewTopic(of batch: FrozenBatch, in request: Request) throws(StorageError) -> Bool {
+        guard let topic = request.topic, let own = maker.requests.topic, topic != own, topic != own + "/event"
+        else { return false }
         try hub.store.dissolve(batch)
         return true
-    }
-
-    /// No batch is under way any more: its body need not be kept until the next drain.
-    func endBatch() {
-        current = nil
-        request = nil
-        blamed = nil
-    }
-
-    /// Gives back what a long drain took: the next may be months away.
-    func releaseMemory() {
-        maker.reset()
-        hub.store.releaseMemory()
-        releaseUnusedMemory()
     }
 }
 

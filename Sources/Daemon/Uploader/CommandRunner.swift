@@ -20,7 +20,7 @@ final class CommandRunner {
     private var current: CommandRecord?
     /// It takes an upload, which others need not wait for. Not written down before that has succeeded, or is given up: a
     /// crash before begins it anew.
-    private var errand: CommandRecord?
+    private var uploading: CommandRecord?
     /// Carried out, or refused, but not written down yet.
     private var unwritten: [(command: CommandRecord, outcome: CommandOutcome, wasBegun: Bool)] = []
     /// Positions up to then have been deleted since what is with the main thread was begun; nil: none.
@@ -47,17 +47,17 @@ final class CommandRunner {
 
     private var counts: CommandCounts { hub.store.counts().commands[port.name] ?? CommandCounts() }
 
-    /// Others than an errand have yet to be run.
-    private var isWaiting: Bool { counts.waiting > (errand == nil ? 0 : 1) }
+    /// Others than one that takes an upload have yet to be run.
+    private var isWaiting: Bool { counts.waiting > (uploading == nil ? 0 : 1) }
 
     /// - Parameter isEnabled: the settings let the server ask for something.
     func configure(isEnabled: Bool) {
         self.isEnabled = isEnabled
         retryAt = nil
         // It is refused with all that waits.
-        if !isEnabled, errand != nil {
+        if !isEnabled, uploading != nil {
             port.log.done()
-            errand = nil
+            uploading = nil
         }
     }
 
@@ -88,7 +88,7 @@ final class CommandRunner {
         do {
             try writeResults(now: now)
             guard isEnabled, isIdle, isWaiting,
-                let next = try hub.store.nextCommand(of: port.name, besides: errand)
+                let next = try hub.store.nextCommand(of: port.name, besides: uploading)
             else { return }
             try begin(next, now: now)
         } catch {
@@ -139,7 +139,7 @@ final class CommandRunner {
         defer { erased = nil }
         switch end {
         case .later: return retryAt = now.advanced(bySeconds: Self.pause)
-        case .errand: errand = command
+        case .upload: uploading = command
         case .outcome(var outcome):
             if let erased { outcome.forgetPosition(upTo: erased) }
             unwritten.append((command, outcome, wasBegun: true))
@@ -150,9 +150,11 @@ final class CommandRunner {
     /// The upload that a command has asked for is over.
     ///
     /// - Parameter id: of the command. The main thread may not have said yet that it is one.
-    func errandEnded(_ id: String, _ outcome: CommandOutcome, now: BootInstant) {
-        guard let command = [errand, current].compactMap(\.self).first(where: { $0.id == id }) else { return }
-        if errand == command { errand = nil } else { current = nil }
+    func uploadEnded(_ id: String, _ outcome: CommandOutcome, now: BootInstant) {
+        guard let command = [uploading, current].compactMap(\.self).first(where: { $0.id == id }) else {
+            return
+        }
+        if uploading == command { uploading = nil } else { current = nil }
         command.log(outcome)
         unwritten.append((command, outcome, wasBegun: true))
         // It comes once an hour at most: no server keeps this going.

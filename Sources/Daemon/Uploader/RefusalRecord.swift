@@ -12,7 +12,7 @@ final class RefusalRecord {
     private let name: DestinationName
     /// As the database says; nil: not read yet.
     private var stored: Refusals?
-    /// The answer to the row that may be to blame; 0: the connection was closed without one.
+    /// The answer to the row that was refused; 0: the connection was closed without one.
     private(set) var status = 0
     /// What it said; nil: nothing.
     private(set) var reason: String?
@@ -46,7 +46,7 @@ final class RefusalRecord {
     ///   - status: the answer; 0: none, time and again.
     ///   - reason: what it said.
     /// - Returns: whether the row behind it is to be tried.
-    func weigh(
+    func count(
         _ batch: FrozenBatch, _ doubt: Doubt?, status: Int, reason: String?, isScheduled: Bool
     ) throws(StorageError) -> Bool {
         (self.status, self.reason) = (status, reason)
@@ -60,8 +60,8 @@ final class RefusalRecord {
 
     /// The row behind it was accepted.
     ///
-    /// - Returns: whether the batch is to blame. Forgotten with it, in the same transaction.
-    func condemn(_ batch: FrozenBatch) throws(StorageError) -> Bool {
+    /// - Returns: whether the batch was refused for its row. Forgotten with it, in the same transaction.
+    func isAtFault(_ batch: FrozenBatch) throws(StorageError) -> Bool {
         let refusals = try read()
         var row = RefusedRow(row: refusals.batch, refusals: refusals.count)
         stored = nil

@@ -102,8 +102,8 @@ struct RequestMaker: ~Copyable {
 }
 
 extension RequestMaker {
-    /// A request that says that the vehicle lives.
-    enum Sign {
+    /// A request without rows, which says that the vehicle lives.
+    enum Rowless {
         /// For the format `beekon`: an envelope without rows.
         case envelope(VehicleStatus, results: [String], session: UUIDv7, extras: String?)
         /// For `owntracks`: where it was last.
@@ -111,8 +111,8 @@ extension RequestMaker {
     }
 
     /// - Returns: nil when zlib fails, and for a format that has no such request.
-    mutating func request(for sign: Sign, id: UUIDv7, sentAt: Timestamp) -> Request? {
-        switch (sign, foreign) {
+    mutating func request(for content: Rowless, id: UUIDv7, sentAt: Timestamp) -> Request? {
+        switch (content, foreign) {
         case (.envelope(let status, let results, let session, let extras), nil):
             beekon?.envelope(
                 id, session: session, sentAt: sentAt, extras: extras, status: status, results: results)

@@ -67,12 +67,12 @@ extension UploadReport {
         snapshot.rejection = refusal
     }
 
-    /// The row of a batch is to blame.
+    /// The row of a batch was why it was refused: a probe has shown it.
     ///
     /// - Parameters:
     ///   - status: the answer to it; 0: none.
     ///   - reason: what the server said.
-    func blamed(status: Int, reason: String?) {
+    func probed(status: Int, reason: String?) {
         snapshot.lastHTTPStatus = status == 0 ? nil : status
         snapshot.lastReason = reason
     }

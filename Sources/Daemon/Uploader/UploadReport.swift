@@ -104,7 +104,7 @@ final class UploadReport {
         warn(.uploadDeferred, warning, [(.count, "\(pending)")])
     }
 
-    // MARK: Postscripts
+    // MARK: Besides rows
 
     /// How its heartbeats stand; nil: it has none.
     func heartbeats(_ interval: Double, next: BootInstant?, pausedUntil: BootInstant?) {

@@ -38,7 +38,7 @@ extension Uploader {
             if let current = report.snapshot.inFlightBatch, batches.contains(current) { drain.abort() }
         case .erased(let cutoff):
             commands.erased(upTo: cutoff, now: now)
-            if lane?.holds(upTo: cutoff) == true || postscripts.holds(upTo: cutoff) { drain.abort() }
+            if shipment?.holds(upTo: cutoff) == true { drain.abort() }
         case .rebatch(let token): outbox.complete(token, rebatch().map { .rebatched($0) })
         case .seed(let pair, let settings, let token):
             configure(settings, now: now)
@@ -99,7 +99,7 @@ extension Uploader {
             sync?.request != old?.sync.request || destination?.sharesMainTokens != old?.sharesMainTokens
         drain.change(isEnabled: sync != nil, isOtherRequest: isOtherRequest)
         // Another server has nothing yet.
-        if sync?.fingerprint != old?.sync.fingerprint { lane = nil }
+        if sync?.fingerprint != old?.sync.fingerprint { self.latest = nil }
         if sync?.url != old?.sync.url || sync?.format.name != old?.sync.format.name {
             attempts.serverChanged()
             report.serverChanged()
@@ -111,7 +111,7 @@ extension Uploader {
     /// Whether the server may ask for something. What was to be done for one that may not any more is refused: it must not
     /// be done long after, when it may again.
     func obey(now: BootInstant) {
-        commands.configure(isEnabled: sync?.commands != nil && lane == nil)
+        commands.configure(isEnabled: sync?.commands != nil && latest == nil)
         guard port.name == .main, !hub.store.counts().commands.isEmpty else { return }
         let obeyed = inForce.settings.allDestinations.first { $0.sync.commands != nil }
         let error = CommandError(.notAllowed, "this server may not command any more").text
@@ -122,18 +122,20 @@ extension Uploader {
 
     /// Of what may have been refused.
     private var fingerprint: Int64? {
-        sync?.fingerprint(tellsOdometer: inForce.settings.vehicle.tellsOdometer)
+        sync?.fingerprint(tellsOdometer: tellsOdometer)
     }
 
+    var tellsOdometer: Bool { inForce.settings.vehicle.tellsOdometer }
+
     func apply(now: BootInstant) {
-        queue.configure(sync, tellsOdometer: inForce.settings.vehicle.tellsOdometer)
-        lane =
-            sync?.isLatestOnly == true
-            ? lane ?? LatestQueue(port: port, hub: hub, maker: queue, report: report) : nil
+        maker.configure(sync, tellsOdometer: tellsOdometer)
+        queue.configured()
+        latest =
+            sync?.isLatestOnly == true ? latest ?? LatestLocation(port: port, hub: hub, maker: maker) : nil
         report.configured(sync)
         tokens.configure(sync, sharesMain: destination?.sharesMainTokens == true, now: now)
         do {
-            if lane == nil { try queue.registerEndpoint(sync) }
+            if latest == nil { try queue.registerEndpoint(sync, tellsOdometer: tellsOdometer) }
         } catch {
             report.endpointUnwritten(error, now: now)
         }

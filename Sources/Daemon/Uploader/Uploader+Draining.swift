@@ -24,6 +24,8 @@ struct DrainAttempt {
     fileprivate let hadWork: Bool
     /// Something besides rows was to be sent.
     fileprivate let hadMore: Bool
+    /// The answer to the envelope that is under way: it may ask for something.
+    fileprivate var reply: Upload.Reply?
 }
 
 /// One drain: what `Drain` decides is done here, and what came of it is reported back.
@@ -34,13 +36,13 @@ extension Uploader {
     func beginDrain(now: BootInstant) {
         let isForced = attempts.isForced
         let askers = attempts.begin(now: now)
-        postscripts.begin(isForced: isForced)
+        log.begin(isForced: isForced)
         let before = report.snapshot.uploaded
         report.drainBegan()
         // While storage fails nobody knows what is pending.
         let hadWork =
             drain.isOwed || report.snapshot.storageError != nil || pending > 0
-        let hadMore = postscripts.isDue(attempts, now: now)
+        let hadMore = isMoreDue(isForced: isForced, now: now)
         attempt = DrainAttempt(
             next: .step(drain.begin(hasWork: hadWork || hadMore, isForced: isForced)), askers: askers,
             uploadedBefore: before, hadWork: hadWork, hadMore: hadMore)
@@ -95,9 +97,7 @@ extension Uploader {
         if attempt.hadWork { outbox.wakeReader() }
         // One connection for each drain: nothing is held open until the next, which may be hours away, unless it is to be.
         carrier.pause(sync)
-        lane?.end()
-        postscripts.end()
-        if !drain.isOwed { queue.endBatch() }
+        if !drain.isOwed { shipment = nil }
         let delay = isStopping ? nil : attempts.end(outcome, now: now)
         report.drainEnded(
             outcome, retryIn: delay, hadWork: attempt.hadWork || attempt.hadMore, isOwed: drain.isOwed,
@@ -111,45 +111,112 @@ extension Uploader {
             uploaded: report.snapshot.uploaded - attempt.uploadedBefore, pending: pending, rejected: refused,
             trouble: report.trouble(outcome))
         for token in attempt.askers { outbox.complete(token, .success(.synced(result))) }
-        if result.uploaded >= Self.longDrain { queue.releaseMemory() }
+        if result.uploaded >= Self.longDrain { releaseMemory() }
+    }
+
+    /// Gives back what a long drain took: the next may be months away.
+    private func releaseMemory() {
+        maker.releaseMemory()
+        hub.store.releaseMemory()
+        releaseUnusedMemory()
     }
 
     private func perform(_ action: Drain.Action, now: BootInstant) throws(StorageError) -> Drain.Event {
-        if let event = try postscripts.perform(action, sync, &attempts, now: now) { return event }
-        if let event = try lane?.perform(action, now: now) { return event }
         switch action {
         case .registerEndpoint:
-            try queue.registerEndpoint(sync)
+            shipment = nil
+            if let latest {
+                latest.begin()
+            } else {
+                try queue.registerEndpoint(sync, tellsOdometer: tellsOdometer)
+            }
             return .done
-        case .freezeNext:
-            guard let sync, let batch = try queue.freezeNext(sync, now: now) else { return .nothingPending }
-            report.frozen(batch)
-            return .frozen(rows: batch.rows, isIsolating: sync.onReject == .isolate)
+        case .freezeNext: return try freezeNext(now: now)
+        case .makeUnqueued: return try makeUnqueued(now: now)
         case .checkToken(let isForced): return .token(tokens.check(isForced: isForced, now: now))
         case .checkRefusedToken(let isForced):
             return .token(tokens.checkRefused(isForced: isForced, now: now))
         case .refreshToken: return beginExchange(now: now)
         case .awaitToken:
             return tokens.advance(isStopping: isStopping, now: now).map { .token($0) } ?? .underway
+        case .send: return try send(now: now)
         case .awaitAnswer: return try awaitAnswer(now: now)
         case .cancelRequest:
             carrier.cancel()
             report.cancelled(now: now)
             report.requestEnded()
             return .cancelled
-        case .send:
-            if let postscript = postscripts.current { return send(postscript, now: now) }
-            return try send(batch(), now: now)
-        // Carried out above.
-        case .makePostscript, .settle: return .done
-        case .record(let judgement):
-            try record(judgement, batch(), now: now)
+        case .record(let judgement): return try record(judgement, now: now)
+        case .settle(let judgement): return try settle(judgement, now: now)
+        case .countTimeout, .acknowledge, .reject, .isolate, .markPermanent, .countRefusal, .freezeProbe,
+            .deadLetterProbed:
+            switch shipment?.content {
+            case .rows(let batch, let probed):
+                return try perform(action, on: batch, probing: probed, now: now)
+            case .latest(let batch): return perform(action, onLatest: batch, now: now)
+            case .envelope, .log, nil:
+                throw StorageError(operation: "upload", kind: .other, message: "no batch is under way")
+            }
+        }
+    }
+
+    // MARK: What goes out next
+
+    private func freezeNext(now: BootInstant) throws(StorageError) -> Drain.Event {
+        shipment = nil
+        guard let sync else { return .nothingPending }
+        if let latest {
+            shipment = try latest.next(now: now)
+            return shipment == nil ? .nothingPending : .frozen(rows: 1, isIsolating: false)
+        }
+        shipment = try queue.freezeNext(sync, now: now)
+        guard let batch = shipment?.batch else { return .nothingPending }
+        report.frozen(batch)
+        return .frozen(rows: batch.rows, isIsolating: sync.onReject == .isolate)
+    }
+
+    private func makeUnqueued(now: BootInstant) throws(StorageError) -> Drain.Event {
+        shipment = nil
+        guard let sync else { return .nothingPending }
+        shipment = try log.next(sync, now: now)
+        if shipment == nil { shipment = try envelopes.next(sync, &attempts, now: now) }
+        return shipment.map { .made($0.kind) } ?? .nothingPending
+    }
+
+    // MARK: What an answer does
+
+    private func record(_ judgement: Judgement, now: BootInstant) throws(StorageError) -> Drain.Event {
+        guard let shipment else { return .gone }
+        guard let batch = shipment.batch else {
+            report.recorded(judgement, bytes: shipment.request.body.count)
             return .done
-        case .countTimeout:
-            report.oversized(try queue.count(.tooSlow, batch()))
-            return .done
+        }
+        report.recorded(judgement, of: batch, now: now)
+        // Accepted, it will be forgotten with the batch.
+        if shipment.kind == .rows, judgement.verdict != .accepted {
+            report.oversized(try queue.count(judgement.size, batch))
+        }
+        return .done
+    }
+
+    private func settle(_ judgement: Judgement, now: BootInstant) throws(StorageError) -> Drain.Event {
+        guard let settled = shipment else { return .gone }
+        shipment = nil
+        if settled.kind == .log {
+            log.settle(judgement, now: now)
+        } else {
+            try envelopes.settle(settled, attempt?.reply, judgement, sync, &attempts, now: now)
+        }
+        return .done
+    }
+
+    private func perform(
+        _ action: Drain.Action, on batch: FrozenBatch, probing probed: FrozenBatch?, now: BootInstant
+    ) throws(StorageError) -> Drain.Event {
+        switch action {
+        case .countTimeout: report.oversized(try queue.count(.tooSlow, batch))
+        case .markPermanent: try queue.markPermanent(batch)
         case .acknowledge(let freezesNext):
-            let batch = try batch()
             let heard = sync?.commands == nil ? nil : try listener.take(now: now)
             let journaling = try queue.acknowledge(
                 batch, freezingNextFor: freezesNext ? sync : nil, journaling: heard, now: now)
@@ -157,39 +224,64 @@ extension Uploader {
             listener.written(journaling)
             commands.journaled(journaling, isAnswerToRows: true)
             followServer(now: now)
-            return .done
         case .reject(let status):
-            let batch = try batch()
             let (fate, expired) = try queue.reject(
                 batch, status: status, reason: report.snapshot.lastReason, now: now)
             report.expired(expired)
             return rejected(batch, fate, now: now)
-        case .isolate:
-            let batch = try batch()
-            return rejected(batch, try queue.isolate(batch, for: sync, now: now), now: now)
-        case .markPermanent:
-            try queue.markPermanent(batch())
-            return .done
-        case .weighRefusal(let doubt, let isScheduled):
+        case .isolate: return rejected(batch, try queue.isolate(batch, for: sync, now: now), now: now)
+        case .countRefusal(let doubt, let isScheduled):
+            guard shipment?.request.format.traits.isOneRow == true else { return .done }
             let status = report.snapshot.lastHTTPStatus ?? 0
-            let mayBeBlamed = try queue.weighRefusal(
-                of: batch(), doubt, status: status, reason: report.refusalReason, isScheduled: isScheduled)
-            return mayBeBlamed ? .mayBeBlamed : .done
+            let needsProbe = try queue.record.count(
+                batch, doubt, status: status, reason: report.refusalReason, isScheduled: isScheduled)
+            return needsProbe ? .needsProbe : .done
         case .freezeProbe:
-            guard let sync, let probe = try queue.freezeProbe(sync, now: now) else { return .nothingPending }
-            return .frozen(rows: probe.rows, isIsolating: false)
-        case .condemn:
-            guard let (batch, fate, expired) = try queue.condemn(now: now) else { return .done }
+            guard let sync, let probe = try queue.freezeProbe(behind: batch, sync, now: now) else {
+                return .nothingPending
+            }
+            shipment = probe
+            return .frozen(rows: probe.batch?.rows ?? 0, isIsolating: false)
+        case .deadLetterProbed:
+            guard let probed, let (fate, expired) = try queue.deadLetter(probed: probed, now: now) else {
+                return .done
+            }
             report.expired(expired)
-            report.blamed(status: queue.record.status, reason: queue.record.reason)
-            return rejected(batch, fate, now: now)
+            report.probed(status: queue.record.status, reason: queue.record.reason)
+            return rejected(probed, fate, now: now)
+        default: break
+        }
+        return .done
+    }
+
+    /// Nothing of it is in the store.
+    private func perform(
+        _ action: Drain.Action, onLatest batch: FrozenBatch, now: BootInstant
+    ) -> Drain.Event {
+        switch action {
+        case .acknowledge:
+            shipment = nil
+            latest?.delivered()
+            report.acknowledged(batch, at: hub.clock.time(now: now))
+            return .done
+        // A location that is refused is not worth keeping, and says that something is wrong with the destination.
+        case .reject, .isolate: return .suspected
+        default: return .done
         }
     }
 
-    private func batch() throws(StorageError) -> FrozenBatch {
-        if let batch = lane?.current ?? queue.current { return batch }
-        throw StorageError(operation: "upload", kind: .other, message: "no batch is under way")
+    private func rejected(_ batch: FrozenBatch, _ fate: BatchQueue.Fate, now: BootInstant) -> Drain.Event {
+        report.rejected(fate, batch, at: hub.clock.time(now: now))
+        switch fate {
+        case .deadLettered, .split: return .done
+        case .suspected:
+            recallRefusal()
+            return .suspected
+        case .full: return .full
+        }
     }
+
+    // MARK: The request
 
     private func beginExchange(now: BootInstant) -> Drain.Event {
         guard let sync else { return .token(.due(hasToken: false)) }
@@ -197,37 +289,23 @@ extension Uploader {
         return tokens.begin(with: factory, isIdle: false, now: now).map { .token($0) } ?? .underway
     }
 
-    private func send(_ batch: FrozenBatch, now: BootInstant) throws(StorageError) -> Drain.Event {
-        guard let sync, let request = lane?.request ?? queue.request else { return .gone }
+    private func send(now: BootInstant) throws(StorageError) -> Drain.Event {
+        guard let sync, let shipment else { return .gone }
         // Before the store is asked: whoever dissolves the batch after the store's answer aborts the request.
-        report.claimed(batch.id)
-        guard lane?.current != nil ? true : try queue.beginAttempt(batch) else {
+        if let batch = shipment.batch { report.claimed(batch.id) }
+        if case .rows(let batch, _) = shipment.content, try !queue.beginAttempt(batch) {
             report.requestEnded()
             return .gone
         }
-        return begin(request, of: batch.id, to: sync, now: now)
-    }
-
-    private func send(_ postscript: Postscripts.Current, now: BootInstant) -> Drain.Event {
-        guard let sync else { return .gone }
-        return begin(postscript.request, of: postscript.id, to: sync, now: now)
-    }
-
-    private func begin(_ request: Request, of id: UUIDv7, to sync: Settings.Sync, now: BootInstant)
-        -> Drain.Event
-    {
         // The log says nothing of the vehicle.
-        if postscripts.current?.kind != .log { attempts.requested(now: now) }
-        report.sending(id, request, at: hub.clock.time(now: now), now: now)
+        if shipment.kind != .log { attempts.requested(now: now) }
+        let time = hub.clock.time(now: now)
+        report.sending(shipment.id, shipment.request, at: time, now: now)
         carrier.begin(
-            request, of: id, to: sync, authorization: tokens.authorise(),
-            kind,
-            at: hub.clock.time(now: now), now: now)
+            shipment.request, of: shipment.id, to: sync, authorization: tokens.authorise(), shipment.kind,
+            at: time, now: now)
         return .underway
     }
-
-    /// Of what is under way.
-    private var kind: ShipmentKind { postscripts.current?.kind.shipment ?? (lane == nil ? .rows : .latest) }
 
     private func awaitAnswer(now: BootInstant) throws(StorageError) -> Drain.Event {
         switch carrier.advance(now: now) {
@@ -236,8 +314,8 @@ extension Uploader {
             report.requestEnded()
             report.unrequested(carrier.unrequested, now: now)
             attempts.metered.connected(to: carrier.peer)
-            if postscripts.current == nil, let format = queue.request?.format,
-                queue.record.observe(.init(delivery), in: format),
+            if let shipment, shipment.kind == .rows,
+                queue.record.observe(.init(delivery), in: shipment.request.format),
                 case .failure(let failure) = delivery
             {
                 report.failed(failure, now: now)
@@ -258,39 +336,35 @@ extension Uploader {
         case .unmatched(let fault):
             report.unmatched(fault, now: now)
             // Only the newest location counts there, and that may be another one by now.
-            return try lane?.renew(now: now) == false ? .gone : .unmatched
-        case .answer(let reply):
-            if let postscript = postscripts.current { return answered(reply, to: postscript, now: now) }
-            guard let batch = lane?.current ?? queue.current, let request = lane?.request ?? queue.request
-            else { return .gone }
-            var judgement = reply.judged(
-                as: request.format, kind, of: batch.id, by: sync, at: hub.clock.time(now: now))
-            judgement.reason = reason(in: reply, judgement)
-            tokens.note(judgement.verdict)
-            if judgement.verdict == .accepted {
-                attempts.accepted()
-                if lane == nil { listener.hear(reply, to: batch.id, sync) }
+            if shipment?.kind == .latest {
+                shipment = try latest?.next(now: now)
+                if shipment == nil { return .gone }
             }
-            report.answered(judgement, now: now)
-            if judgement.verdict == .unauthorised, judgement.broker != nil, try queue.renewTopic(of: batch) {
-                return .gone
-            }
-            return .answered(judgement, canRenew: tokens.isActive)
+            return .unmatched
+        case .answer(let reply): return try answered(reply, now: now)
         }
     }
 
-    private func answered(_ reply: Upload.Reply, to postscript: Postscripts.Current, now: BootInstant)
-        -> Drain.Event
-    {
+    private func answered(_ reply: Upload.Reply, now: BootInstant) throws(StorageError) -> Drain.Event {
+        guard let shipment else { return .gone }
         var judgement = reply.judged(
-            as: postscript.request.format, kind, of: postscript.id, by: sync, at: hub.clock.time(now: now))
+            as: shipment.request.format, shipment.kind, of: shipment.id, by: sync,
+            at: hub.clock.time(now: now))
         judgement.reason = reason(in: reply, judgement)
-        if postscript.kind == .envelope {
+        if shipment.kind != .log {
             tokens.note(judgement.verdict)
             if judgement.verdict == .accepted { attempts.accepted() }
         }
-        postscripts.answered(reply)
+        if shipment.kind == .envelope { attempt?.reply = reply }
+        if shipment.kind == .rows, latest == nil, judgement.verdict == .accepted {
+            listener.hear(reply, to: shipment.id, sync)
+        }
         report.answered(judgement, now: now)
+        if case .rows(let batch, _) = shipment.content, judgement.verdict == .unauthorised,
+            judgement.broker != nil, try queue.renewTopic(of: batch, in: shipment.request)
+        {
+            return .gone
+        }
         return .answered(judgement, canRenew: tokens.isActive)
     }
 
@@ -308,24 +382,5 @@ extension Uploader {
                 + [tokens.sent, tokens.sent?.split(separator: " ").last.map { String($0) }].compactMap(\.self),
             addresses: sync?.addresses ?? [])
         return reply.reason(hiding: secrets.hidden)
-    }
-
-    private func record(_ judgement: Judgement, _ batch: FrozenBatch, now: BootInstant)
-        throws(StorageError)
-    {
-        report.recorded(judgement, of: batch, now: now)
-        // Accepted, it will be forgotten with the batch.
-        if judgement.verdict != .accepted { report.oversized(try queue.count(judgement.size, batch)) }
-    }
-
-    private func rejected(_ batch: FrozenBatch, _ fate: BatchQueue.Fate, now: BootInstant) -> Drain.Event {
-        report.rejected(fate, batch, at: hub.clock.time(now: now))
-        switch fate {
-        case .deadLettered, .split: return .done
-        case .suspected:
-            recallRefusal()
-            return .suspected
-        case .full: return .full
-        }
     }
 }

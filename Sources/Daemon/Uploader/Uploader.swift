@@ -22,11 +22,15 @@ final class Uploader: Turns {
     var drain = Drain()
     /// The drain under way.
     var attempt: DrainAttempt?
+    /// What goes out in it; after it what the server has, if the disk did not let it be deleted.
+    var shipment: Shipment?
     var carrier: Carrier
+    let maker: ShipmentMaker
     let queue: BatchQueue
     /// nil unless the destination gets only the newest location.
-    var lane: LatestQueue?
-    let postscripts: Postscripts
+    var latest: LatestLocation?
+    let envelopes: Envelopes
+    let log: LogSender
     let tokens: TokenKeeper
     let commands: CommandRunner
     let listener: CommandListener
@@ -56,15 +60,21 @@ final class Uploader: Turns {
         destination = inForce.settings.destination(port.name.text)
         let outbox = Outbox(hub: hub)
         self.outbox = outbox
-        queue = BatchQueue(
-            port: port, hub: hub, installID: installID, sync,
-            tellsOdometer: inForce.settings.vehicle.tellsOdometer, random: random)
-        commands = CommandRunner(port: port, hub: hub, outbox: outbox)
+        let maker = ShipmentMaker(
+            installID: installID, sync, tellsOdometer: inForce.settings.vehicle.tellsOdometer,
+            clock: hub.clock, random: random)
+        self.maker = maker
+        queue = BatchQueue(port: port, hub: hub, maker: maker)
+        let commands = CommandRunner(port: port, hub: hub, outbox: outbox)
+        self.commands = commands
         listener = CommandListener(port: port, hub: hub, installID: installID)
         report = UploadReport(port: port, board: hub.board, post: { outbox.post($0) })
-        postscripts = Postscripts(
-            port: port, hub: hub, maker: queue, report: report,
-            results: ResultOutlet(of: listener, for: commands, hub, port))
+        envelopes = Envelopes(
+            port: port, hub: hub, maker: maker, report: report,
+            results: ResultSource(of: listener, for: commands, hub, port))
+        log = LogSender(
+            port: port, startedAt: hub.startedAt, maker: maker, report: report,
+            ended: { commands.uploadEnded($0, $1, now: $2) })
         self.tokens = TokenKeeper(
             store: tokens, port: port, board: hub.board, clock: hub.clock, report: report,
             shared: hub.uploaders.tokens, transport: transport, random: random, now: now)
@@ -109,14 +119,14 @@ final class Uploader: Turns {
     var sync: Settings.Sync? { destination?.sync }
 
     var pending: Int {
-        if let lane { return lane.hasNews ? 1 : 0 }
+        if let latest { return latest.hasNews ? 1 : 0 }
         return hub.store.counts()[port.name]?.pending ?? 0
     }
 
     /// When the next drain is due; nil for never. Where only the newest location counts, that also means that the server has
     /// it: the next one to be stored goes as soon as the schedule allows.
     var uploadDue: BootInstant? {
-        guard sync != nil, lane?.hasNews ?? true || attempts.isForced || drain.isOwed else { return nil }
+        guard sync != nil, latest?.hasNews ?? true || attempts.isForced || drain.isOwed else { return nil }
         return attempts.due
     }
 
@@ -133,7 +143,7 @@ final class Uploader: Turns {
     private func restUntilDue(now: BootInstant) -> Rest {
         var rest = carrier.tendingRest
         rest.add(port.commands.wakeup.descriptor)
-        lane?.awaitNews()
+        latest?.awaitNews()
         guard sync != nil else { return rest }
         rest.end(by: attempts.metered.wakeUp(upload: due, refresh: tokens.idleDue(now: now)))
         rest.end(by: commands.due)
@@ -151,15 +161,21 @@ final class Uploader: Turns {
             report.deferred(false, now: now)
             return true
         }
-        let (pending, oldest) = (pending, lane == nil ? hub.store.counts()[port.name]?.oldestPending : nil)
+        let (pending, oldest) = (pending, latest == nil ? hub.store.counts()[port.name]?.oldestPending : nil)
         let age = oldest.flatMap { oldest in hub.clock.trusted(now: now)?.seconds(since: oldest) } ?? 0
         // Where nothing is pending, or it is only to be deleted, no network is needed.
         let isAsked =
-            attempts.isAskedFor || drain.isOwed || pending == 0 && !postscripts.isDue(attempts, now: now)
+            attempts.isAskedFor || drain.isOwed
+            || pending == 0 && !isMoreDue(isForced: attempts.isForced, now: now)
         let isAdmitted = attempts.metered.admitsUpload(
             sync, isForced: isAsked, overdue: max(age - sync.intervalSeconds, 0), now: now)
         report.deferred(!isAdmitted, pending: pending, cap: inForce.settings.store.maxRows, now: now)
         return isAdmitted
+    }
+
+    /// Something besides rows is to be sent.
+    func isMoreDue(isForced: Bool, now: BootInstant) -> Bool {
+        log.isDue(isForced: isForced, now: now) || envelopes.isDue(attempts, now: now)
     }
 
     func answer() { outbox.send() }
@@ -224,18 +240,16 @@ extension BrokerMemory {
     }
 }
 
-extension ResultOutlet {
+extension ResultSource {
     /// That of the journal.
     fileprivate init(
         of listener: CommandListener, for commands: CommandRunner, _ hub: Hub, _ port: UploaderPort
     ) {
         self.init(
-            readsAnswers: { commands.isEnabled },
             isWaiting: { commands.isEnabled && hub.store.counts().commands[port.name]?.results ?? 0 > 0 },
             take: { () throws(StorageError) in
                 commands.isEnabled ? try listener.takeResults() : ([], nil)
             },
-            logEnded: { commands.errandEnded($0, $1, now: $2) },
             accepted: { (id, reply, sync, now) throws(StorageError) in
                 guard commands.isEnabled else { return }
                 let journaling = try listener.acceptedResults(reply, to: id, sync, now: now)

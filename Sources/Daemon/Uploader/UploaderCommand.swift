@@ -62,7 +62,7 @@ enum CommandEnd: Equatable, Sendable {
     /// It has been carried out, or refused: its result can be written.
     case outcome(CommandOutcome)
     /// It takes an upload, after which there is an outcome. The next one need not wait for it.
-    case errand
+    case upload
     /// It is to be tried again.
     case later
 }

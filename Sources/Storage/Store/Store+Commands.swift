@@ -58,13 +58,13 @@ extension Store {
 
     /// The oldest command of this destination that has yet to be run.
     ///
-    /// - Parameter errand: one that is left out, because it is under way.
+    /// - Parameter uploading: one that is left out, because it is under way.
     @available(*, noasync, message: "blocks on the disk")
     package func nextCommand(
-        of destination: DestinationName, besides errand: CommandRecord? = nil
+        of destination: DestinationName, besides uploading: CommandRecord? = nil
     ) throws(StorageError) -> CommandRecord? {
         try perform("read command") { (writer) throws(SQLiteError) in
-            try writer.tables.commands.next(of: destination, besides: errand)
+            try writer.tables.commands.next(of: destination, besides: uploading)
         }
     }
 

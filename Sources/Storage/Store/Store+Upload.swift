@@ -71,16 +71,16 @@ extension Store {
     /// - Parameters:
     ///   - reason: what the server said, bounded and without secrets: it is kept with each row.
     ///   - trusted: the time by which dead letters grow old; nil when no clock can be trusted.
-    ///   - isBlamed: its row is known to be at fault, and the endpoint is not.
+    ///   - isProbed: its row is known to be at fault, and the endpoint is not.
     @available(*, noasync, message: "blocks on the disk")
     package func reject(
         _ batch: FrozenBatch, status: Int, reason: String? = nil, at time: Timestamp,
-        trusted: Timestamp? = nil, isBlamed: Bool = false
+        trusted: Timestamp? = nil, isProbed: Bool = false
     ) throws(StorageError) -> Rejection {
         return try performAtAnyCost("reject") { (writer) throws(SQLiteError) in
             try writer.reject(
                 writer.known(batch), because: Refusal(status: status, reason: reason, time: time),
-                trusted: trusted, isBlamed: isBlamed)
+                trusted: trusted, isProbed: isProbed)
         }
     }
 

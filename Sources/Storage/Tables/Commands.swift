@@ -105,13 +105,13 @@ struct Commands {
 
     /// The one that is to be run next, but for one that is under way.
     func next(
-        of destination: DestinationName, besides errand: CommandRecord?
+        of destination: DestinationName, besides uploading: CommandRecord?
     ) throws(SQLiteError) -> CommandRecord? {
         // By more than its number, which another database gives anew.
         try all(
-            "destination = ? AND done_at IS NULL", [.text(destination.text)], limit: errand == nil ? 1 : 2
+            "destination = ? AND done_at IS NULL", [.text(destination.text)], limit: uploading == nil ? 1 : 2
         )
-        .first { $0.id != errand?.id || $0.digest != errand?.digest }
+        .first { $0.id != uploading?.id || $0.digest != uploading?.digest }
     }
 
     /// The oldest results that have yet to be sent.

@@ -51,15 +51,15 @@ extension Writer {
     ///
     /// - Parameters:
     ///   - trusted: the time by which dead letters grow old; nil when no clock can be trusted.
-    ///   - isBlamed: its row is known to be at fault, and the endpoint is not: it is not counted.
+    ///   - isProbed: its row is known to be at fault, and the endpoint is not: it is not counted.
     mutating func reject(
-        _ batch: FrozenBatch, because refusal: Refusal, trusted: Timestamp?, isBlamed: Bool
+        _ batch: FrozenBatch, because refusal: Refusal, trusted: Timestamp?, isProbed: Bool
     ) throws(SQLiteError) -> Rejection {
         let name = batch.destination
         let before = try consecutiveRejections(by: name)
-        let consecutive = isBlamed ? before : try before + increment(for: batch)
+        let consecutive = isProbed ? before : try before + increment(for: batch)
         // While the server is at fault, no dead letter expires.
-        guard isBlamed || !isSuspected(batch, before: before, consecutive) else {
+        guard isProbed || !isSuspected(batch, before: before, consecutive) else {
             try suspect(name, after: consecutive)
             return .suspected
         }
@@ -76,7 +76,7 @@ extension Writer {
             try tables.deadLetters.insert(batch, due: due(of: batch), because: refusal)
             let payment = try pay(batch, isAccepted: false)
             try tables.batches.remove(batch)
-            if isBlamed {
+            if isProbed {
                 try forgetRefusals(by: name)
             } else {
                 try note(consecutive, for: batch)
@@ -85,7 +85,7 @@ extension Writer {
             try writeTail()
             return payment
         }
-        if !isBlamed { ledger[name].hasStreak = true }
+        if !isProbed { ledger[name].hasStreak = true }
         ledger[name].locations.rejected += payment.locations - expired.locations
         ledger[name].events.rejected += payment.events - expired.events
         ledger.lost(lost)

@@ -40,24 +40,16 @@ extension Drain {
         /// Remember that only another endpoint can take it.
         case markPermanent
         /// It was refused for good: count that. Scheduled: nobody asked for this drain.
-        case weighRefusal(Doubt?, isScheduled: Bool)
+        case countRefusal(Doubt?, isScheduled: Bool)
         /// Take the batch behind it, which is the one that all other actions are about from then on.
         case freezeProbe
         /// The probe was accepted, and is deleted: make the row of the batch before it a dead letter.
-        case condemn
+        case deadLetterProbed
         /// Nothing is pending: make what else is to be sent, if there is anything. It is what `send`, `awaitAnswer`,
         /// `cancelRequest` and `record` are about from then on.
-        case makePostscript
+        case makeUnqueued
         /// This answer to it is the last word.
         case settle(Judgement)
-    }
-
-    /// What may follow the rows.
-    package enum Postscript: Equatable, Sendable {
-        /// The daemon's own log. Any answer to it will do.
-        case log
-        /// An envelope without rows: a heartbeat, or results of commands. It ends the drain.
-        case envelope
     }
 
     /// How an action went, or what has become of the request.
@@ -67,8 +59,8 @@ extension Drain {
         /// There is a batch of so many rows. `isIsolating`: if it is rejected, the search is for the rows to blame.
         case frozen(rows: Int, isIsolating: Bool)
         case nothingPending
-        /// There is something to be sent besides rows.
-        case made(Postscript)
+        /// There is something to be sent besides rows: the log, of which any answer will do, or an envelope, which ends the drain.
+        case made(ShipmentKind)
         case token(TokenCheck)
         case underway
         /// The batch is gone: the user has deleted rows of it.
@@ -86,8 +78,8 @@ extension Drain {
         case suspected
         /// There is no room among the dead letters; the batch stays where it is.
         case full
-        /// Its only row may be to blame: the row behind it is to be tried.
-        case mayBeBlamed
+        /// Its only row may be why: the row behind it is to be tried.
+        case needsProbe
         /// The action failed because the disk did.
         case storageFailed
     }

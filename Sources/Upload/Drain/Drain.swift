@@ -1,7 +1,7 @@
 /// Decides what an upload does next, from the first batch until nothing is pending or one fails. Pure: whoever owns it
 /// carries out each action and says how it went.
 ///
-/// Once nothing is pending, a postscript may follow: the log, then an envelope without rows. These are made afresh for each
+/// Once nothing is pending, what is not queued may follow: the log, then an envelope without rows. These are made afresh for each
 /// attempt, and no answer to them does anything to a row.
 ///
 /// A batch that the backend has accepted, and that could not be deleted, is remembered: the next drain begins with its
@@ -27,36 +27,36 @@ package struct Drain: Sendable {
         case acknowledging
         case rejecting
         case isolating
-        /// `mayBlame`: the row may be why.
-        case marking(Doubt?, mayBlame: Bool)
-        case blaming(Blame)
-        case following(Following)
+        /// `mayProbe`: the row may be why.
+        case marking(Doubt?, mayProbe: Bool)
+        case probing(Probing)
+        case sendingUnqueued(Unqueued)
     }
 
     /// The way from a refused row to its end. With the failure that the drain has come to unless it goes on.
-    private enum Blame: Equatable {
-        case weighing(DrainOutcome.Failure)
-        case freezingProbe(DrainOutcome.Failure)
-        case condemning
+    private enum Probing: Equatable {
+        case counting(DrainOutcome.Failure)
+        case freezing(DrainOutcome.Failure)
+        case deadLettering
     }
 
-    /// The way of a postscript; in between it goes that of a batch.
-    private enum Following: Equatable {
+    /// The way of what is not queued; in between it goes that of a batch.
+    private enum Unqueued: Equatable {
         case making
-        case settling(Postscript)
+        case settling(ShipmentKind)
     }
 
     private var state = State.idle
     /// The batch under way.
     private var batch = (rows: 0, isIsolating: false)
-    /// It is sent to learn whether the one before it is to blame, which was refused like this.
+    /// It is sent to learn whether the one before it is why that was refused, like this.
     private var probes: DrainOutcome.Failure?
     /// Answers in a row that were not made for the request under way.
     private var unmatched = 0
     /// Attempts, each on a connection of its own, before such answers are taken for a server that is out of order.
     private static let unmatchedLimit = 3
-    /// What is under way instead of a batch; nil: a batch is, or nothing.
-    private var postscript: Postscript?
+    /// Of what is under way.
+    private var kind = ShipmentKind.rows
     private var isForced = false
     private var isStopping = false
     private var isAborted = false
@@ -99,14 +99,14 @@ package struct Drain: Sendable {
     /// A drain begins.
     ///
     /// - Parameters:
-    ///   - hasWork: something is pending, or nobody knows because storage fails; or a postscript is due.
+    ///   - hasWork: something is pending, or nobody knows because storage fails; or what is not queued is due.
     ///   - isForced: the user asks for it, so no back-off counts.
     package mutating func begin(hasWork: Bool, isForced: Bool) -> Step {
         self.isForced = isForced
         isEnabled = true
         unmatched = 0
         probes = nil
-        postscript = nil
+        kind = .rows
         if isOwed { return perform(.acknowledge(freezingNext: false), in: .acknowledgingOwed) }
         return hasWork ? perform(.registerEndpoint, in: .registering) : finish(.drained)
     }
@@ -129,7 +129,7 @@ package struct Drain: Sendable {
             batch = (rows, isIsolating)
             hasNewSettings = false
             return perform(.checkToken(isForced: isForced), in: .checkingToken)
-        case (.freezing, .nothingPending): return makePostscript()
+        case (.freezing, .nothingPending): return makeUnqueued()
 
         case (.checkingToken, .token(.usable)): return send(isRepeat: false)
         case (.checkingToken, .token(.due)): return perform(.refreshToken, in: .refreshingToken)
@@ -149,15 +149,15 @@ package struct Drain: Sendable {
         case (.sending(let isRepeat), .unmatched): return sendAgain(isRepeat: isRepeat)
         case (.sending, .gone), (.sending, .cancelled), (.cancelling, .cancelled):
             return isStopping ? retryLater() : freezeNext()
-        case (.sending, .closed) where postscript == nil:
-            return perform(.markPermanent, in: .marking(nil, mayBlame: true))
-        case (.sending, .failed(isForTime: true)) where postscript == nil:
+        case (.sending, .closed) where kind.hasRows:
+            return perform(.markPermanent, in: .marking(nil, mayProbe: true))
+        case (.sending, .failed(isForTime: true)) where kind.hasRows:
             return perform(.countTimeout, in: .countingTimeout)
         case (.sending, .failed), (.sending, .closed):
             return finish(.transient(isNetwork: true, retryAfter: nil))
         case (.sending(let isRepeat), .answered(let judgement, let canRenew)):
             unmatched = 0
-            guard judgement.verdict == .unauthorised, !isRepeat, canRenew, !isStopping, postscript != .log
+            guard judgement.verdict == .unauthorised, !isRepeat, canRenew, !isStopping, kind != .log
             else {
                 return perform(.record(judgement), in: .recording(judgement))
             }
@@ -180,18 +180,18 @@ package struct Drain: Sendable {
             isOwed = false
             if probes == nil { return freezeNext() }
             probes = nil
-            return perform(.condemn, in: .blaming(.condemning))
+            return perform(.deadLetterProbed, in: .probing(.deadLettering))
 
         case (.rejecting, .done), (.isolating, .done): return freezeNext()
         case (.rejecting, .suspected), (.isolating, .suspected): return finish(.failed(.rejected))
         case (.rejecting, .full): return finish(.failed(.deadLettersFull))
 
-        case (.marking(let doubt, let mayBlame), .done):
-            return mayBlame ? weigh(doubt) : finish(.failed(probes ?? .permanent))
+        case (.marking(let doubt, let mayProbe), .done):
+            return mayProbe ? probe(doubt) : finish(.failed(probes ?? .permanent))
 
-        case (.blaming(let blame), _): return handle(event, blame)
+        case (.probing(let probing), _): return handle(event, probing)
 
-        case (.following(let following), _): return handle(event, following)
+        case (.sendingUnqueued(let unqueued), _): return handle(event, unqueued)
 
         case (.idle, _), (.acknowledgingOwed, _), (.registering, _), (.freezing, _), (.checkingToken, _),
             (.refreshingToken, _), (.recheckingToken, _), (.sending, _), (.cancelling, _),
@@ -202,36 +202,36 @@ package struct Drain: Sendable {
         }
     }
 
-    private mutating func handle(_ event: Event, _ blame: Blame) -> Step {
-        switch (blame, event) {
-        case (.weighing(let failure), .done): return finish(.failed(failure))
-        case (.weighing(let failure), .mayBeBlamed):
+    private mutating func handle(_ event: Event, _ probing: Probing) -> Step {
+        switch (probing, event) {
+        case (.counting(let failure), .done): return finish(.failed(failure))
+        case (.counting(let failure), .needsProbe):
             return isStopping || isAborted || !isEnabled
-                ? finish(.failed(failure)) : perform(.freezeProbe, in: .blaming(.freezingProbe(failure)))
+                ? finish(.failed(failure)) : perform(.freezeProbe, in: .probing(.freezing(failure)))
 
-        case (.freezingProbe(let failure), .frozen(let rows, let isIsolating)):
+        case (.freezing(let failure), .frozen(let rows, let isIsolating)):
             (batch, probes) = ((rows, isIsolating), failure)
             hasNewSettings = false
             return perform(.checkToken(isForced: false), in: .checkingToken)
-        case (.freezingProbe(let failure), .nothingPending): return finish(.failed(failure))
+        case (.freezing(let failure), .nothingPending): return finish(.failed(failure))
 
-        case (.condemning, .done): return freezeNext()
-        case (.condemning, .full): return finish(.failed(.deadLettersFull))
+        case (.deadLettering, .done): return freezeNext()
+        case (.deadLettering, .full): return finish(.failed(.deadLettersFull))
 
-        case (.weighing, _), (.freezingProbe, _), (.condemning, _): return retryLater()
+        case (.counting, _), (.freezing, _), (.deadLettering, _): return retryLater()
         }
     }
 
-    private mutating func handle(_ event: Event, _ following: Following) -> Step {
-        switch (following, event) {
-        case (.making, .made(let postscript)):
-            self.postscript = postscript
+    private mutating func handle(_ event: Event, _ unqueued: Unqueued) -> Step {
+        switch (unqueued, event) {
+        case (.making, .made(let kind)):
+            self.kind = kind
             hasNewSettings = false
             return perform(.checkToken(isForced: isForced), in: .checkingToken)
         case (.making, .nothingPending): return finish(.drained)
 
-        case (.settling(.log), .done): return makePostscript()
-        case (.settling(.envelope), .done): return finish(.drained)
+        case (.settling(.log), .done): return makeUnqueued()
+        case (.settling, .done): return finish(.drained)
 
         case (.making, _), (.settling, _): return retryLater()
         }
@@ -255,14 +255,15 @@ package struct Drain: Sendable {
 
     private mutating func freezeNext() -> Step {
         probes = nil
-        postscript = nil
+        kind = .rows
         // Disabled, pending rows stay pending.
         return isStopping || !isEnabled ? finish(.drained) : perform(.freezeNext, in: .freezing)
     }
 
-    private mutating func makePostscript() -> Step {
-        postscript = nil
-        return isStopping || !isEnabled ? finish(.drained) : perform(.makePostscript, in: .following(.making))
+    private mutating func makeUnqueued() -> Step {
+        kind = .rows
+        return isStopping || !isEnabled
+            ? finish(.drained) : perform(.makeUnqueued, in: .sendingUnqueued(.making))
     }
 
     private mutating func send(isRepeat: Bool) -> Step {
@@ -275,7 +276,7 @@ package struct Drain: Sendable {
         unmatched += 1
         if isStopping || unmatched == Self.unmatchedLimit { return retryLater() }
         if isAborted || hasNewSettings { return freezeNext() }
-        return postscript == nil ? send(isRepeat: isRepeat) : makePostscript()
+        return kind.hasRows ? send(isRepeat: isRepeat) : makeUnqueued()
     }
 
     private mutating func give(up check: TokenCheck) -> Step {
@@ -290,7 +291,7 @@ package struct Drain: Sendable {
 
     /// Applies the answer to the batch.
     private mutating func conclude(_ judgement: Judgement) -> Step {
-        if let postscript { return conclude(judgement, of: postscript) }
+        guard kind.hasRows else { return concludeUnqueued(judgement) }
         switch judgement.verdict {
         case .accepted:
             isOwed = true
@@ -305,20 +306,18 @@ package struct Drain: Sendable {
             return finish(.transient(isNetwork: false, retryAfter: retryAfter))
         case .permanent:
             guard judgement.size != .tooLarge, judgement.doubt?.leavesOpen != true else {
-                return weigh(judgement.doubt)
+                return probe(judgement.doubt)
             }
             return perform(
-                .markPermanent, in: .marking(judgement.doubt, mayBlame: judgement.mayBeAboutRow))
+                .markPermanent, in: .marking(judgement.doubt, mayProbe: judgement.mayBeAboutRow))
         }
     }
 
-    /// No answer to a postscript feeds, begins or ends a suspicion.
-    private mutating func conclude(_ judgement: Judgement, of postscript: Postscript) -> Step {
-        if postscript == .log || judgement.refusesEnvelope {
-            return perform(.settle(judgement), in: .following(.settling(postscript)))
-        }
+    /// No answer to what is not queued feeds, begins or ends a suspicion.
+    private mutating func concludeUnqueued(_ judgement: Judgement) -> Step {
+        if kind == .log || judgement.refusesEnvelope { return settle(judgement) }
         switch judgement.verdict {
-        case .accepted: return perform(.settle(judgement), in: .following(.settling(postscript)))
+        case .accepted: return settle(judgement)
         case .unauthorised: return finish(.failed(.auth))
         case .transient(let retryAfter):
             return finish(.transient(isNetwork: false, retryAfter: retryAfter))
@@ -327,10 +326,14 @@ package struct Drain: Sendable {
         }
     }
 
-    /// A refused probe says that the batch before it is not to blame.
-    private mutating func weigh(_ doubt: Doubt?) -> Step {
+    private mutating func settle(_ judgement: Judgement) -> Step {
+        perform(.settle(judgement), in: .sendingUnqueued(.settling(kind)))
+    }
+
+    /// A refused probe says that the row of the batch before it is not why.
+    private mutating func probe(_ doubt: Doubt?) -> Step {
         if let probes { return finish(.failed(probes)) }
         let failure = doubt.map { DrainOutcome.Failure($0) } ?? .permanent
-        return perform(.weighRefusal(doubt, isScheduled: !isForced), in: .blaming(.weighing(failure)))
+        return perform(.countRefusal(doubt, isScheduled: !isForced), in: .probing(.counting(failure)))
     }
 }

@@ -158,13 +158,15 @@ import Testing
 }
 
 @Suite("the doorman") struct DoormanTests {
-    @Test("whoever the kernel has taken when it stops is told as well, beyond one handful") func stop() throws {
+    @Test("whoever the kernel has taken when it stops is told as well, beyond one handful") func stop() throws
+    {
         let listener = try Listener(.network(host: "127.0.0.1", port: 0), backlog: 256)
         let port = try #require(listener.port)
         let sockets = try (0..<100).map { _ in try Self.connect(port) }
         defer { sockets.forEach { _ = close($0) } }
         let doorman = Doorman(
-            listener, into: try Room(places: 1, work: 1), waiting: WaitingLine.Bounds(), counts: Doorman.Counts())
+            listener, into: try Room(places: 1, work: 1), waiting: WaitingLine.Bounds(),
+            counts: Doorman.Counts())
         doorman.close()
         doorman.run { _ in Issue.record("it gives a place") }
         for socket in sockets {

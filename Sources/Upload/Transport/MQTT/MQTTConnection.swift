@@ -19,7 +19,7 @@ struct MQTTConnection: Sendable {
     }
 
     /// The publication under way.
-    private struct Errand {
+    private struct Exchange {
         let publication: MQTTPublication
         /// When it is given up.
         var deadline: BootInstant
@@ -42,7 +42,7 @@ struct MQTTConnection: Sendable {
 
     private let version: MQTTVersion
     private var phase = Phase.connecting
-    private var errand: Errand?
+    private var exchange: Exchange?
     private var decoder: MQTTDecoder
     private var pulse: MQTTPulse
     private var limits = MQTTProperties()
@@ -88,7 +88,7 @@ struct MQTTConnection: Sendable {
     /// When `expire` must be called at the latest; nil: never.
     var due: BootInstant? {
         guard !isOver else { return nil }
-        return [errand?.deadline, phase == .open ? pulse.due : nil].compactMap(\.self).min()
+        return [exchange?.deadline, phase == .open ? pulse.due : nil].compactMap(\.self).min()
     }
 
     /// Begins a publication; there must be none under way.
@@ -96,7 +96,7 @@ struct MQTTConnection: Sendable {
         _ publication: MQTTPublication, deadline: BootInstant, using random: inout some RandomNumberGenerator,
         now: BootInstant
     ) -> MQTTOutcome? {
-        errand = Errand(
+        exchange = Exchange(
             publication: publication, deadline: deadline, id: ids.next(using: &random),
             subscriptionID: ids.next(using: &random))
         output.forgetPublication()
@@ -144,7 +144,7 @@ struct MQTTConnection: Sendable {
     /// Does what is due at this moment.
     mutating func expire(now: BootInstant) -> MQTTOutcome? {
         guard !isOver else { return nil }
-        if let errand, errand.deadline <= now { return giveUp() }
+        if let exchange, exchange.deadline <= now { return giveUp() }
         guard phase == .open else { return nil }
         switch pulse.beat(now: now) {
         case .none: break
@@ -171,13 +171,13 @@ struct MQTTConnection: Sendable {
             pulse.answered()
             return nil
         case (.puback(let id, let code, let reason), .open):
-            guard let errand, id == errand.id, case .publishing(let echo) = errand.stage else {
+            guard let exchange, id == exchange.id, case .publishing(let echo) = exchange.stage else {
                 return stray("the broker sent PUBACK for a message that was not sent")
             }
             guard hasAll else { return stray("the broker sent PUBACK before it had the message") }
             return acknowledged(answer(.puback, code, reason, echo: echo), now: now)
         case (.suback(let id, let code), .open):
-            guard let errand, id == errand.subscriptionID, errand.stage == .subscribing else {
+            guard let exchange, id == exchange.subscriptionID, exchange.stage == .subscribing else {
                 throw MQTTViolation("SUBACK for a subscription that was not made")
             }
             return publish(echo: code < 128 ? .missing : .refused(code), now: now)
@@ -185,7 +185,7 @@ struct MQTTConnection: Sendable {
         case (.disconnect(let code, let properties), _):
             let words = properties.reason ?? properties.reference
             phase = .over("the broker has ended the connection: " + MQTTCode.words(code, words))
-            return errand == nil ? nil : end(answer(.disconnect, code, words))
+            return exchange == nil ? nil : end(answer(.disconnect, code, words))
         case (.puback, _): return stray("the broker sent PUBACK before the connection was open")
         case (.connack, _), (.pong, _), (.suback, _), (.publish, _):
             throw MQTTViolation("a packet comes out of turn")
@@ -205,52 +205,52 @@ struct MQTTConnection: Sendable {
         isAccepted = true
         limits = connack.properties ?? MQTTProperties()
         pulse.opened(keepAlive: limits.keepAlive, now: now)
-        return errand == nil ? nil : proceed(now: now)
+        return exchange == nil ? nil : proceed(now: now)
     }
 
     /// Sends what the publication begins with.
     private mutating func proceed(now: BootInstant) -> MQTTOutcome? {
-        if errand?.publication.connectsOnly == true { return end(answer(.connack, MQTTCode.success, nil)) }
-        guard let errand, errand.publication.expectsEcho else { return publish(echo: .unasked, now: now) }
+        if exchange?.publication.connectsOnly == true { return end(answer(.connack, MQTTCode.success, nil)) }
+        guard let exchange, exchange.publication.expectsEcho else { return publish(echo: .unasked, now: now) }
         let packet = MQTTPacket.subscribe(
-            topic: errand.publication.message.topic, id: errand.subscriptionID)
-        guard errand.publication.message.hasValidTopic, let bytes = packet.encoded(for: version) else {
+            topic: exchange.publication.message.topic, id: exchange.subscriptionID)
+        guard exchange.publication.message.hasValidTopic, let bytes = packet.encoded(for: version) else {
             return end(answer(.client, MQTTCode.invalidTopic, nil))
         }
         guard bytes.count <= limits.maximumPacket ?? .max else { return refuse(MQTTCode.packetTooLarge) }
         output.append(bytes)
-        self.errand?.stage = .subscribing
+        self.exchange?.stage = .subscribing
         return nil
     }
 
     private mutating func publish(echo: MQTTAnswer.Echo, now: BootInstant) -> MQTTOutcome? {
-        guard let errand else { return nil }
-        let message = errand.publication.message
+        guard let exchange else { return nil }
+        let message = exchange.publication.message
         if limits.maximumQoS == 0 { return refuse(MQTTCode.unsupportedQoS) }
         guard message.hasValidTopic else { return end(answer(.client, MQTTCode.invalidTopic, nil)) }
-        guard let bytes = MQTTPacket.publish(message, id: errand.id).encoded(for: version),
+        guard let bytes = MQTTPacket.publish(message, id: exchange.id).encoded(for: version),
             bytes.count <= limits.maximumPacket ?? .max
         else { return refuse(MQTTCode.packetTooLarge) }
         output.appendPublication(bytes)
-        self.errand?.stage = .publishing(echo: echo)
+        self.exchange?.stage = .publishing(echo: echo)
         return nil
     }
 
     private mutating func acknowledged(_ answer: MQTTAnswer, now: BootInstant) -> MQTTOutcome? {
-        guard answer.code == 0, answer.echo == .missing, let deadline = errand?.deadline else {
+        guard answer.code == 0, answer.echo == .missing, let deadline = exchange?.deadline else {
             return end(answer)
         }
-        errand?.deadline = min(deadline, now.advanced(bySeconds: Self.echoPatience))
-        errand?.stage = .echoing(answer)
+        exchange?.deadline = min(deadline, now.advanced(bySeconds: Self.echoPatience))
+        exchange?.stage = .echoing(answer)
         return nil
     }
 
     /// A broker may forward a message before it acknowledges it.
     private mutating func heard(_ message: MQTTMessage) -> MQTTOutcome? {
-        guard let sent = errand?.publication.message, message.payload == sent.payload else { return nil }
+        guard let sent = exchange?.publication.message, message.payload == sent.payload else { return nil }
         let echo = message.topic == sent.topic ? MQTTAnswer.Echo.received : .renamed(message.topic)
-        switch errand?.stage {
-        case .publishing(.missing): errand?.stage = .publishing(echo: echo)
+        switch exchange?.stage {
+        case .publishing(.missing): exchange?.stage = .publishing(echo: echo)
         case .echoing(var answer):
             answer.echo = echo
             return end(answer)
@@ -262,7 +262,7 @@ struct MQTTConnection: Sendable {
     // MARK: Ends
 
     private mutating func giveUp() -> MQTTOutcome? {
-        switch errand?.stage {
+        switch exchange?.stage {
         case .echoing(let answer): return end(answer)
         case .waiting, nil: return fail("the broker has not answered CONNECT in time", isTimeout: true)
         case .subscribing: return fail("the broker has not answered SUBSCRIBE in time", isTimeout: true)
@@ -277,14 +277,14 @@ struct MQTTConnection: Sendable {
     }
 
     private mutating func end(_ answer: MQTTAnswer) -> MQTTOutcome {
-        errand = nil
+        exchange = nil
         return .answer(answer)
     }
 
     private mutating func fail(_ message: String, isTimeout: Bool = false) -> MQTTOutcome? {
         phase = .over(message)
-        guard errand != nil else { return nil }
-        errand = nil
+        guard exchange != nil else { return nil }
+        exchange = nil
         return .failure(
             TransportFailure(kind: .network, message: message, wasSent: wasSent, isTimeout: isTimeout))
     }
@@ -293,8 +293,8 @@ struct MQTTConnection: Sendable {
     private mutating func stray(_ words: String) -> MQTTOutcome? {
         phase = .over(words)
         strayWords = words
-        guard errand != nil else { return nil }
-        errand = nil
+        guard exchange != nil else { return nil }
+        exchange = nil
         return .unmatched(words)
     }
 

@@ -5,7 +5,7 @@ internal import Upload
 
 /// The daemon's own log, for the server of one destination that has asked for it: it goes out after what is pending, once an
 /// hour at most.
-final class LogErrand: Sendable {
+final class LogUpload: Sendable {
     private struct State {
         /// The command that asks for it, by its id; nil: none does.
         var command: String?

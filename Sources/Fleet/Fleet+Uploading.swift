@@ -8,7 +8,7 @@ extension Fleet {
     mutating func upload(_ vehicle: Int, now: BootInstant) {
         record(vehicle, now: now)
         members[vehicle].beginUpload(now: now)
-        let isMore = members[vehicle].occasions.heartbeat.isDue(now: now)
+        let isMore = members[vehicle].schedule.heartbeat.isDue(now: now)
         let step = members[vehicle].drain.begin(
             hasWork: members[vehicle].rows.pending > 0 || isMore, isForced: false)
         follow(step, vehicle, now: now)
@@ -45,7 +45,7 @@ extension Fleet {
             mill.acknowledge(count, of: vehicle)
             return .done
         case .makeUnqueued:
-            guard members[vehicle].occasions.beginHeartbeat(now: now) else { return .nothingPending }
+            guard members[vehicle].schedule.beginHeartbeat(now: now) else { return .nothingPending }
             ledger.heartbeatBytes = mill.heartbeat(
                 of: vehicle, isMoving: members[vehicle].whereabouts.isDriving, now: now)
             return .made(.envelope)
@@ -116,7 +116,7 @@ extension Fleet {
     private mutating func conclude(_ vehicle: Int, _ judgement: Judgement, now: BootInstant) {
         members[vehicle].flight = .none
         if judgement.verdict == .accepted {
-            members[vehicle].occasions.accepted()
+            members[vehicle].schedule.accepted()
             ledger.note(members[vehicle], acceptedAt: now)
             members[vehicle].waitsSince = nil
         }

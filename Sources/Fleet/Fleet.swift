@@ -2,7 +2,7 @@ package import Base
 internal import Simulation
 package import Upload
 
-/// A fleet, and what happens to it: each vehicle decides as beekond does (`Occasions`, `Drain`, `RouteLoss`, `Gate`), and its
+/// A fleet, and what happens to it: each vehicle decides as beekond does (`DrainSchedule`, `Drain`, `RouteLoss`, `Gate`), and its
 /// requests go to a model of a server, or to whoever takes them from `departures`. Pure: time is simulated, randomness
 /// seeded.
 package struct Fleet {

@@ -9,7 +9,7 @@ extension Member {
         habits = Habits(roads: roads, using: &random)
         road = (random.uniform(0...Double(Road.length)), now)
         whereabouts = Whereabouts(loss: RouteLoss(now: now))
-        occasions = Occasions(habits.rules, now: now, using: &random)
+        schedule = DrainSchedule(habits.rules, now: now, using: &random)
         self.random = random
         let (isDriving, change) = habits.drives(at: now.seconds(since: BootInstant(nanoseconds: 0)))
         whereabouts.isDriving = isDriving
@@ -46,7 +46,7 @@ extension Member {
             if !habits.isAlwaysOn { switchOff() }
             return
         }
-        if rows.pending > 0 { occasions.trigger(.ignitionOff, now: now, using: &random) }
+        if rows.pending > 0 { schedule.trigger(.ignitionOff, now: now, using: &random) }
         if !habits.isAlwaysOn { whereabouts.powerEdge = now.advanced(bySeconds: Self.afterRun) }
     }
 
@@ -63,9 +63,9 @@ extension Member {
         whereabouts.powerEdge = Agenda.never
         road.since = now
         drain = Drain()
-        occasions = Occasions(habits.rules, now: now, using: &random)
+        schedule = DrainSchedule(habits.rules, now: now, using: &random)
         whereabouts.loss = RouteLoss(now: now)
-        if rows.pending > 0 { occasions.trigger(.started, now: now, using: &random) }
+        if rows.pending > 0 { schedule.trigger(.started, now: now, using: &random) }
         // A modem may take longer than the rest.
         let attach = random.uniform(-10...25)
         whereabouts.hasRoute = attach <= 0 && !whereabouts.isDark
@@ -120,7 +120,7 @@ extension Member {
         whereabouts.routeEdge = nextGap(now: now)
         let outage = whereabouts.loss.appeared(now: now)
         if rows.pending > 0 {
-            occasions.trigger(.networkReturned(outage: outage), now: now, using: &random)
+            schedule.trigger(.networkReturned(outage: outage), now: now, using: &random)
         }
         beginWaiting(now: now)
     }
@@ -133,14 +133,14 @@ extension Member {
     // MARK: Uploads
 
     mutating func beginUpload(now: BootInstant) {
-        occasions.begin(now: now, using: &random)
+        schedule.begin(now: now, using: &random)
     }
 
     mutating func endUpload(_ outcome: DrainOutcome, now: BootInstant) {
-        _ = occasions.end(outcome, now: now, using: &random)
+        _ = schedule.end(outcome, now: now, using: &random)
     }
 
     mutating func noteRequest(now: BootInstant) {
-        occasions.requested(now: now, using: &random)
+        schedule.requested(now: now, using: &random)
     }
 }

@@ -7,7 +7,7 @@ package struct Member: Sendable {
     package let habits: Habits
     package internal(set) var rows = Rows()
     var whereabouts: Whereabouts
-    var occasions: Occasions
+    var schedule: DrainSchedule
     var drain = Drain()
     var flight = Flight.none
     var random: SplitMix64
@@ -20,8 +20,8 @@ package struct Member: Sendable {
     var due: BootInstant {
         var due = min(whereabouts.due, flight.due)
         if whereabouts.power == .on, flight == .none {
-            if let time = occasions.due { due = min(due, time) }
-            if let time = occasions.heartbeatDue { due = min(due, time) }
+            if let time = schedule.due { due = min(due, time) }
+            if let time = schedule.heartbeatDue { due = min(due, time) }
         }
         return due
     }

@@ -34,30 +34,30 @@ final class Envelopes {
     /// Whatever an attempt is made for, it carries a heartbeat that is due: one without would end as if the server had nothing
     /// left to take.
     func isDue(_ attempts: Attempts, now: BootInstant) -> Bool {
-        if attempts.heartbeat.isDue(now: now) { return true }
-        return results.isWaiting() && attempts.heartbeat.pause(now: now) == nil
+        if attempts.schedule.heartbeat.isDue(now: now) { return true }
+        return results.isWaiting() && attempts.schedule.heartbeat.pause(now: now) == nil
     }
 
     /// - Returns: nil when there is nothing to be said, or the format has no place for it.
     func next(
         _ sync: Settings.Sync, _ attempts: inout Attempts, now: BootInstant
     ) throws(StorageError) -> Shipment? {
-        guard attempts.heartbeat.pause(now: now) == nil else { return nil }
+        guard attempts.schedule.heartbeat.pause(now: now) == nil else { return nil }
         switch sync.format.name.traits.heartbeat {
         case .envelope:
             let (results, position) = try results.take()
-            guard attempts.beginHeartbeat(now: now) || !results.isEmpty else { return nil }
+            guard attempts.schedule.beginHeartbeat(now: now) || !results.isEmpty else { return nil }
             return try maker.envelope(
                 .envelope(
                     status(now: now), results: results, session: latestSession(now: now),
                     extras: JSONString.object(hub.board.extras)),
                 position: position, now: now)
         case .position:
-            guard attempts.beginHeartbeat(now: now) else { return nil }
+            guard attempts.schedule.beginHeartbeat(now: now) else { return nil }
             guard var location = hub.board.readerSnapshot.lastLocation else {
                 // There is nothing that could be said; the next one may have a position.
                 attempts.requested(now: now)
-                attempts.accepted()
+                attempts.schedule.accepted()
                 return nil
             }
             // It says how the vehicle is by now; the rest is of when it was there.
@@ -73,7 +73,7 @@ final class Envelopes {
         _ attempts: inout Attempts, now: BootInstant
     ) throws(StorageError) {
         guard judgement.verdict == .accepted else {
-            attempts.refusedEnvelope(now: now)
+            attempts.schedule.refusedEnvelope(now: now)
             return report.envelopeRefused(judgement.status)
         }
         if let reply { try results.accepted(envelope.id, reply, sync, now) }

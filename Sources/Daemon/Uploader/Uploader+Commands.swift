@@ -101,7 +101,7 @@ extension Uploader {
         // Another server has nothing yet.
         if sync?.fingerprint != old?.sync.fingerprint { self.latest = nil }
         if sync?.url != old?.sync.url || sync?.format.name != old?.sync.format.name {
-            attempts.serverChanged()
+            attempts.schedule.serverChanged()
             report.serverChanged()
         }
         apply(now: now)

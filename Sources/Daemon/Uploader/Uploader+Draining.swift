@@ -34,7 +34,7 @@ extension Uploader {
     private static let turnLimit = 0.5
 
     func beginDrain(now: BootInstant) {
-        let isForced = attempts.isForced
+        let isForced = attempts.schedule.isForced
         let askers = attempts.begin(now: now)
         log.begin(isForced: isForced)
         let before = report.snapshot.uploaded
@@ -353,7 +353,7 @@ extension Uploader {
         judgement.reason = reason(in: reply, judgement)
         if shipment.kind != .log {
             tokens.note(judgement.verdict)
-            if judgement.verdict == .accepted { attempts.accepted() }
+            if judgement.verdict == .accepted { attempts.schedule.accepted() }
         }
         if shipment.kind == .envelope { attempt?.reply = reply }
         if shipment.kind == .rows, latest == nil, judgement.verdict == .accepted {

@@ -126,15 +126,17 @@ final class Uploader: Turns {
     /// When the next drain is due; nil for never. Where only the newest location counts, that also means that the server has
     /// it: the next one to be stored goes as soon as the schedule allows.
     var uploadDue: BootInstant? {
-        guard sync != nil, latest?.hasNews ?? true || attempts.isForced || drain.isOwed else { return nil }
-        return attempts.due
+        guard sync != nil, latest?.hasNews ?? true || attempts.schedule.isForced || drain.isOwed else {
+            return nil
+        }
+        return attempts.schedule.due
     }
 
     /// The same, or when a heartbeat is due, or the log.
     var due: BootInstant? {
         guard sync != nil else { return nil }
-        let logDue = port.log.due.flatMap { attempts.admits($0) }
-        return [uploadDue, attempts.heartbeatDue, logDue].compactMap(\.self).min()
+        let logDue = port.log.due.flatMap { attempts.schedule.admits($0) }
+        return [uploadDue, attempts.schedule.heartbeatDue, logDue].compactMap(\.self).min()
     }
 
     var isStopping: Bool { hasEnded || hub.board.isStopping.load(ordering: .relaxed) }
@@ -166,7 +168,7 @@ final class Uploader: Turns {
         // Where nothing is pending, or it is only to be deleted, no network is needed.
         let isAsked =
             attempts.isAskedFor || drain.isOwed
-            || pending == 0 && !isMoreDue(isForced: attempts.isForced, now: now)
+            || pending == 0 && !isMoreDue(isForced: attempts.schedule.isForced, now: now)
         let isAdmitted = attempts.metered.admitsUpload(
             sync, isForced: isAsked, overdue: max(age - sync.intervalSeconds, 0), now: now)
         report.deferred(!isAdmitted, pending: pending, cap: inForce.settings.store.maxRows, now: now)
@@ -182,10 +184,10 @@ final class Uploader: Turns {
 
     func publish(now: BootInstant) {
         report.heartbeats(
-            sync?.heartbeatSeconds ?? 0, next: attempts.heartbeatDue,
-            pausedUntil: attempts.heartbeat.pause(now: now))
+            sync?.heartbeatSeconds ?? 0, next: attempts.schedule.heartbeatDue,
+            pausedUntil: attempts.schedule.heartbeat.pause(now: now))
         report.publish(
-            retries: attempts.retries, nextAttempt: uploadDue, auth: tokens.state(now: now),
+            retries: attempts.schedule.retries, nextAttempt: uploadDue, auth: tokens.state(now: now),
             revision: inForce.revision)
     }
 

@@ -65,7 +65,7 @@ package enum DrainOutcome: Equatable, Sendable {
 /// All triggers start the same drain. During back-off only a command, a stop, (after network errors) the return of the
 /// network and (where the rules say so) a geofence event start it early; only a command overrides a Retry-After. After a
 /// failure that waiting alone will not mend, only the schedule and a command start it. Where the rules leave it to the user,
-/// nothing but a command does.
+/// nothing but a command does. Heartbeats go as it admits them.
 package struct DrainSchedule: Sendable {
     private enum State: Equatable {
         case ready
@@ -100,11 +100,14 @@ package struct DrainSchedule: Sendable {
     package private(set) var isForced = false
     /// Attempts that followed a transient failure.
     package private(set) var retries = 0
+    /// When the server is told that the vehicle lives though nothing is pending.
+    package private(set) var heartbeat: Heartbeat
 
     /// The first round ends at a random moment, so that a fleet that is powered up together does not stay in step.
     package init(_ rules: DrainRules, now: BootInstant, using random: inout some RandomNumberGenerator) {
         self.rules = rules
         tick = now.advanced(bySeconds: Round.first(of: rules.interval, using: &random))
+        heartbeat = Heartbeat(interval: rules.heartbeat, now: now, using: &random)
     }
 
     /// Other rules, from now on. The first round of another interval, too, ends at a random moment: a fleet may be
@@ -114,14 +117,17 @@ package struct DrainSchedule: Sendable {
     ) {
         let old = rules
         rules = new
-        guard new.interval != old.interval else { return }
-        tick = now.advanced(bySeconds: Round.first(of: new.interval, using: &random))
+        if new.interval != old.interval {
+            tick = now.advanced(bySeconds: Round.first(of: new.interval, using: &random))
+        }
+        heartbeat.change(interval: new.heartbeat, now: now, using: &random)
     }
 
     /// Another server has asked for no pause, and has refused nothing.
     package mutating func serverChanged() {
         backOff.reset()
         state = .ready
+        heartbeat.serverChanged()
     }
 
     /// Why the latest drain failed; nil unless waiting alone will not mend it.
@@ -253,4 +259,23 @@ package struct DrainSchedule: Sendable {
         wanted = nil
         return rules.isManual ? nil : delay
     }
+
+    // MARK: Heartbeats
+
+    /// When a heartbeat is the reason for one; nil: never.
+    package var heartbeatDue: BootInstant? { heartbeat.due.flatMap { admits($0) } }
+
+    /// Whether a heartbeat is due. From then on it is owed to the server.
+    package mutating func beginHeartbeat(now: BootInstant) -> Bool { heartbeat.begin(now: now) }
+
+    /// A request, with or without rows, is about to be sent.
+    package mutating func requested(now: BootInstant, using random: inout some RandomNumberGenerator) {
+        heartbeat.attempted(now: now, using: &random)
+    }
+
+    /// The server has accepted a request.
+    package mutating func accepted() { heartbeat.accepted() }
+
+    /// The server has refused an envelope without rows for good.
+    package mutating func refusedEnvelope(now: BootInstant) { heartbeat.refused(now: now) }
 }

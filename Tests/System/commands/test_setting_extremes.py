@@ -183,10 +183,11 @@ class WithoutHeartbeatTests(ClockTest):
                 self.settle(gps, daemon)
         daemon.sync_until(lambda answer: answer["pending"] == 0, "all is sent")
         # Taken back, nothing of the server's is in force: what the files say is the operator's own affair.
-        self.let_pass(gps, clocks, DAY)
-        self.seen(gps, daemon)
+        # The row of that day brings it, by whichever drain.
         server.commands = [{"id": "d", "command": "unset_config", "arguments": {
             "keys": ["tracking.interval_seconds", "tracking.stationary_after_seconds"]}}]
+        self.let_pass(gps, clocks, DAY)
+        self.seen(gps, daemon)
         daemon.sync_until(lambda answer: daemon.setting("tracking.interval_seconds") != 31_536_000, "it is taken back")
         daemon.call("Configure", settings={"tracking.interval_seconds": 31_536_000})
         stored = daemon.status()["gate"]["admitted"]

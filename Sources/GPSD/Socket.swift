@@ -18,17 +18,10 @@ struct Socket: ~Copyable {
 
     var raw: Int32 { descriptor.raw }
 
-    /// Starts connecting; `finishConnecting` completes it.
-    init(_ address: borrowing Address) throws(SystemError) {
-        descriptor = FileDescriptor(
-            owning: socket(
-                address.family,
-                Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
-                    | Int32(SOCK_CLOEXEC.rawValue), 0))
+    /// - Parameter descriptor: of a connection that is being made; `finishConnecting` completes it.
+    init(_ descriptor: consuming FileDescriptor) {
+        self.descriptor = descriptor
         buffer = .allocate(capacity: Self.lineLimit + 1)
-        guard descriptor.raw >= 0 else { throw SystemError("socket") }
-        let result = address.withSockaddr { connect(descriptor.raw, $0, $1) }
-        if result != 0, errno != EINPROGRESS { throw SystemError("connect to " + address.description) }
     }
 
     deinit {
@@ -119,6 +112,19 @@ struct Address: ~Copyable {
                 target.copyMemory(from: UnsafeRawBufferPointer(start: source, count: count))
             }
         }
+    }
+
+    /// Begins a connection that does not block.
+    func connection() throws(SystemError) -> FileDescriptor {
+        let descriptor = FileDescriptor(
+            owning: socket(
+                family,
+                Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue),
+                0))
+        guard descriptor.raw >= 0 else { throw SystemError("socket") }
+        let result = withSockaddr { connect(descriptor.raw, $0, $1) }
+        if result != 0, errno != EINPROGRESS { throw SystemError("connect to " + description) }
+        return descriptor
     }
 
     func withSockaddr(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {

@@ -8,12 +8,12 @@ extension Source {
     /// back-off applies only after the last one.
     mutating func connect(now: BootInstant, after failure: SystemError? = nil) throws(SystemError) {
         var failure = failure
-        while let address = try Address.resolve(host: host, port: port, index: addressIndex) {
+        while let open = try dialler(host, port, addressIndex) {
             addressIndex += 1
             do {
-                let opened = try Socket(address)
+                let opened = try open()
                 descriptor = opened.raw
-                socket = consume opened
+                socket = Socket(opened)
                 state = .connecting(since: now)
                 return
             } catch {

@@ -51,6 +51,20 @@ package struct Source: ~Copyable {
         package init() {}
     }
 
+    /// Looks up one of the addresses of a host, the first of which is 0; nil when there are no more. What it returns begins a
+    /// connection there, without blocking.
+    package typealias Dialler = (_ host: String, _ port: UInt16, _ index: Int) throws(SystemError) -> (
+        () throws(SystemError) -> FileDescriptor
+    )?
+
+    /// Over the network, after the resolver has said where.
+    package static func network(
+        _ host: String, _ port: UInt16, _ index: Int
+    ) throws(SystemError) -> (() throws(SystemError) -> FileDescriptor)? {
+        guard let address = try Address.resolve(host: host, port: port, index: index) else { return nil }
+        return { () throws(SystemError) in try address.connection() }
+    }
+
     /// Seconds allowed for connecting.
     static let connectTimeout = 5.0
     /// Seconds of silence after which gpsd is asked for a sign of life: when idle, it sends nothing on its own.
@@ -81,6 +95,7 @@ package struct Source: ~Copyable {
     var epochs = Epochs()
     var backOff = BackOff(first: 1, ceiling: 30)
     var random: RandomSource
+    let dialler: Dialler
     var addressIndex = 0
     /// Paths of the receivers that gpsd has; nil until it has listed them.
     var devices: [String]?
@@ -92,19 +107,24 @@ package struct Source: ~Copyable {
     ///   - host: a name or an address.
     ///   - device: gpsd's path of the only receiver to use; empty for whichever has a fix.
     /// - Returns: nil when memory for libgps is exhausted.
-    package init?(host: String, port: UInt16, device: String, random: RandomSource = RandomSource()) {
+    package init?(
+        host: String, port: UInt16, device: String, random: RandomSource = RandomSource(),
+        dialler: @escaping Dialler = Source.network
+    ) {
         guard let parser = ReportParser() else { return nil }
-        self.init(parser, host: host, port: port, device: device, random)
+        self.init(parser, host: host, port: port, device: device, random, dialler)
     }
 
     private init(
-        _ parser: consuming ReportParser, host: String, port: UInt16, device: String, _ random: RandomSource
+        _ parser: consuming ReportParser, host: String, port: UInt16, device: String, _ random: RandomSource,
+        _ dialler: @escaping Dialler
     ) {
         self.parser = parser
         self.host = host
         self.port = port
         pinned = device
         self.random = random
+        self.dialler = dialler
     }
 
     /// −1 while there is no socket.

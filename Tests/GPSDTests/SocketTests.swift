@@ -41,7 +41,7 @@ private struct Line: ~Copyable {
 
 private func makeSocket(port: UInt16) throws -> Socket {
     guard let address = try Address.resolve(host: "127.0.0.1", port: port, index: 0) else { throw NoMemory() }
-    return try Socket(address)
+    return Socket(try address.connection())
 }
 
 @Test("lines that arrive in two pieces are read whole, wherever they are split")

@@ -19,16 +19,18 @@ final class GPSDLink {
     private var settings: Settings.GPSD
     private var source: Source
     private let random: RandomSource
+    private let dialler: Source.Dialler
     private var connection = Connection.none
     /// As it was last noted.
     private(set) var health = SourceHealth.released
 
     /// - Returns: nil when there is no memory for libgps.
-    init?(_ settings: Settings.GPSD, _ random: RandomSource) {
-        guard let source = Source(settings, random) else { return nil }
+    init?(_ settings: Settings.GPSD, _ random: RandomSource, _ dialler: @escaping Source.Dialler) {
+        guard let source = Source(settings, random, dialler) else { return nil }
         self.settings = settings
         self.source = source
         self.random = random
+        self.dialler = dialler
     }
 
     var facts: Source.Facts { source.facts }
@@ -75,7 +77,7 @@ final class GPSDLink {
     func configure(_ new: Settings.GPSD, now: BootInstant) -> [Source.Event]? {
         guard new != settings else { return nil }
         settings = new
-        guard let fresh = Source(new, random) else { return nil }
+        guard let fresh = Source(new, random, dialler) else { return nil }
         let last = release(now: now)
         source = fresh
         return last
@@ -149,7 +151,9 @@ final class GPSDLink {
 }
 
 extension Source {
-    init?(_ settings: Settings.GPSD, _ random: RandomSource) {
-        self.init(host: settings.host, port: settings.port, device: settings.device, random: random)
+    init?(_ settings: Settings.GPSD, _ random: RandomSource, _ dialler: @escaping Source.Dialler) {
+        self.init(
+            host: settings.host, port: settings.port, device: settings.device, random: random,
+            dialler: dialler)
     }
 }

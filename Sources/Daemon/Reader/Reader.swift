@@ -48,8 +48,11 @@ final class Reader: Turns {
     private static let turnLimit = 0.5
 
     /// - Returns: nil when there is no memory for libgps.
-    init?(hub: Hub, settings: Settings, random: RandomSource = RandomSource()) {
-        guard let link = GPSDLink(settings.gpsd, random) else { return nil }
+    init?(
+        hub: Hub, settings: Settings, random: RandomSource = RandomSource(),
+        gpsd dialler: @escaping Source.Dialler = Source.network
+    ) {
+        guard let link = GPSDLink(settings.gpsd, random, dialler) else { return nil }
         self.hub = hub
         self.settings = settings
         battery = BatteryKeeper(hub.battery, settings)

@@ -53,7 +53,7 @@ OTHER := $(if $(ARCH)$(SUITE),$(if $(filter-out $(OWN),$(ARCH) $(SUITE)),$(or $(
 
 # The builds share one folder, and SwiftPM uses every core by itself.
 .NOTPARALLEL:
-.PHONY: help deps build run test seconds nightly on lint manuals check server server-build test-server fuzz-server server-deb conservation overload fleet fleet-simulation fleet-live bench-server fuzz bench soak system-test test-arm64 install uninstall deb cross clean venv
+.PHONY: help deps build run test seconds nightly on lint manuals check server server-build test-server fuzz-server simulate server-deb conservation overload fleet fleet-simulation fleet-live bench-server fuzz bench soak system-test test-arm64 install uninstall deb cross clean venv
 
 help:  ## Show these verbs
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -96,6 +96,11 @@ manuals: deps  ## Write anew what is generated: Swift types of the interface; li
 	$(SWIFT_BUILD) --build-tests
 	@etc/build/manuals --build $(BUILD)
 	@BEEKOND_MANUALS=write swift test --skip-build --scratch-path $(BUILD) --filter ManualTests
+
+simulate: deps  ## Hours of a vehicle from SEEDS=200 seeds, or from SEED=7, held against what is promised (docs/simulation.md)
+	$(SWIFT_BUILD) --build-tests
+	@BEEKOND_WORLD_SEEDS="$(or $(SEEDS),200)" BEEKOND_WORLD_SEED="$(SEED)" \
+	    $(BUILD)/debug/beekondPackageTests.xctest --testing-library swift-testing --filter '^WorldTests\.'
 
 fuzz: deps  ## Fuzz what reads the bytes of others; FUZZ_SECONDS or FUZZ_RUNS for each, FUZZ_ONLY=names
 	@BUILD="$(BUILD)" etc/build/fuzz

@@ -136,6 +136,15 @@ let package = Package(
                 "Storage", "Support", "Tracking", "Upload",
             ]),
 
+        .testTarget(
+            name: "WorldTests",
+            dependencies: [
+                "Base", "CZlib", "Daemon", "DaemonConfiguration", "GPSD", "Linux", "Storage", "Support",
+                "Tracking",
+                "Upload",
+            ],
+            swiftSettings: settings),
+
         .target(name: "Support", path: "Tests/Support", swiftSettings: settings),
         test("Base", ["Support"]),
         test("Tracking", ["Base", "Simulation", "Support"]),

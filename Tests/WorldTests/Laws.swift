@@ -1,0 +1,83 @@
+import Base
+import Tracking
+
+/// What is promised, held against what happens. Each law says where the promise stands.
+final class Laws {
+    /// What was broken, in words; a seed goes on no further than its first.
+    private(set) var violations: [String] = []
+    /// Of each row that was announced as stored: when its fix was.
+    private(set) var stored: [String: Timestamp] = [:]
+    /// Rows that the user has deleted, which was answered.
+    private var deleted: Set<String> = []
+    /// The same, or may be: a kill came before the answer.
+    private var perhapsDeleted: Set<String> = []
+    /// Batches whose rows may go out in others: one of them was deleted, or the server has refused the batch for good, and other
+    /// settings may mend that.
+    private var reopened: Set<String> = []
+    private var bodies: [String: [UInt8]] = [:]
+    private var batches: [String: Set<String>] = [:]
+
+    func broken(_ what: String) {
+        violations.append(what)
+    }
+
+    func stored(_ location: Location) {
+        stored[location.id.description] = location.fix.time
+    }
+
+    /// What a deletion is about that is asked for now: whatever is stored.
+    ///
+    /// - Parameter cutoff: rows before that; nil: all.
+    func rows(before cutoff: Timestamp?) -> Set<String> {
+        Set(stored.filter { _, time in cutoff.map { time < $0 } ?? true }.map(\.key))
+    }
+
+    /// A deletion of these rows was answered.
+    func deletionAnswered(of rows: Set<String>) {
+        deleted.formUnion(rows)
+        deletionUnanswered(of: rows)
+    }
+
+    /// Nobody will answer it any more.
+    func deletionUnanswered(of rows: Set<String>) {
+        perhapsDeleted.formUnion(rows)
+        for (id, batch) in batches where !batch.isDisjoint(with: rows) { reopened.insert(id) }
+    }
+
+    /// The first byte of a request has been sent.
+    ///
+    /// - Parameter taken: the body with which the server has taken the batch before; nil: it has not.
+    func sent(_ batch: SentBatch, _ body: [UInt8], before taken: [UInt8]?) {
+        let id = batch.batchID
+        // docs/protocol.md, "Batches": an id belongs to one body for ever, so that a server may forget all but the id.
+        if let known = bodies[id] ?? taken, known != body { broken("batch \(id) has two bodies") }
+        bodies[id] = body
+        let rows = Set(batch.locations.map(\.id))
+        batches[id] = rows
+        // docs/privacy.md, "Deleting": nothing that was deleted goes out once the deletion was answered.
+        let gone = rows.intersection(deleted)
+        if let first = gone.min() { broken("batch \(id) has row \(first), which was deleted") }
+        // docs/durability.md: sent is only what is stored.
+        let unknown = rows.subtracting(stored.keys)
+        if let first = unknown.min() { broken("batch \(id) has row \(first), which nobody has stored") }
+    }
+
+    /// The server has said that it will never take this batch, whether it has it or not.
+    func refused(_ batch: SentBatch) {
+        reopened.insert(batch.batchID)
+    }
+
+    /// At the end, when the server takes everything and nothing is pending.
+    ///
+    /// - Parameter rows: what the server has, and in which batches.
+    func ended(_ rows: [String: Set<String>]) {
+        // README.md: what is stored arrives, unless the user deletes it.
+        let lost = stored.keys.filter { rows[$0] == nil && !perhapsDeleted.contains($0) }
+        if let first = lost.min() { broken("\(lost.count) rows are lost, among them \(first)") }
+        // docs/upload.md: a row is in one batch, unless that had to be made anew.
+        let twice = rows.filter { $0.value.count > 1 && $0.value.isDisjoint(with: reopened) }
+        if let first = twice.keys.min() {
+            broken("\(twice.count) rows came in two batches, among them \(first)")
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import Base
+import Linux
+import Storage
+import Support
+import Synchronization
+
+@testable import Daemon
+@testable import DaemonConfiguration
+@testable import Upload
+
+/// One run of the daemon, from its start to its end or its kill.
+final class SimulatedProcess {
+    /// The folder of its state.
+    let state: String
+    /// It was killed: no law is about it any more.
+    var isDead = false
+    private let hub: Hub
+    private let reader: Reader
+    private let uploader: Uploader
+    private var readerRest = Rest.none
+    private var uploaderRest = Rest.none
+    private var hasRead = false
+    /// Turns in a row without time passing.
+    private var restless = 0
+
+    init(
+        state: String, settings: Settings, revision: Int, clock: @escaping () -> BootInstant, moment: Moment,
+        receiver: SimulatedReceiver, server: SimulatedServer, random seed: UInt64
+    ) throws {
+        self.state = state
+        var generator = SeededGenerator(seed: seed)
+        let random = RandomSource { generator.next() }
+        let place = try StateDirectory(state)
+        let store = try Store(
+            directory: state, options: StoreOptions(durability: .normal, destinations: .main))
+        hub = try Hub(
+            store: store, files: SmallFiles(place), clock: WallClock(moment), startedAt: moment.boot)
+        hub.board.hasListeners.store(true, ordering: .relaxed)
+        guard
+            let reader = Reader(
+                hub: hub, settings: settings, random: random,
+                gpsd: { (_, _, index) throws(SystemError) in receiver.dial(index) }),
+            let uploader = Uploader(
+                port: hub.uploaders.main, hub: hub,
+                inForce: SettingsInForce(revision: revision, settings: settings), installID: "i",
+                tokens: TokenStore(directory: place, credentials: nil),
+                transport: { SimulatedTransport(server, clock: clock) }, random: random, now: moment.boot)
+        else { throw SetUpFailed(operation: "start", code: 0) }
+        self.reader = reader
+        self.uploader = uploader
+    }
+
+    /// Rows that the server has not acknowledged.
+    var pending: Int { hub.store.counts()[.main]?.pending ?? 0 }
+
+    /// nil before it has read what it is to do.
+    var isTracking: Bool? {
+        hasRead ? hub.board.readerSnapshot.state == .tracking : nil
+    }
+
+    /// When a thread has something to do, if nothing comes before.
+    var wakeUp: BootInstant? { [readerRest.end, uploaderRest.end].compactMap(\.self).min() }
+
+    func ask(_ command: ReaderCommand) -> Bool { hub.reader.post(command) }
+
+    @discardableResult
+    func post(_ command: UploaderCommand) -> Bool { hub.uploaders.main.commands.post(command) }
+
+    func configure(_ settings: Settings, _ revision: Int) {
+        hub.uploaders.main.settings.put(SettingsInForce(revision: revision, settings: settings))
+    }
+
+    func messages() -> [MainMessage] { hub.main.takeAll() }
+
+    /// One turn of a thread that has something to do.
+    ///
+    /// - Returns: false when none has.
+    func turn(_ moment: Moment, readerFirst: Bool) -> Bool {
+        let now = moment.boot
+        let isReaderDue = Self.isDue(readerRest, now)
+        let isUploaderDue = Self.isDue(uploaderRest, now)
+        guard isReaderDue || isUploaderDue else { return false }
+        hub.clock.begin(moment)
+        if isReaderDue, readerFirst || !isUploaderDue {
+            readerRest = Self.turn(reader, readerRest, now)
+            hasRead = true
+        } else {
+            uploaderRest = Self.turn(uploader, uploaderRest, now)
+        }
+        return true
+    }
+
+    private static func turn(_ thread: some Turns, _ rest: Rest, _ now: BootInstant) -> Rest {
+        let next = thread.turn(now: now, stopwatch: Stopwatch { now }, after: rest)
+        thread.publish(now: now)
+        thread.answer()
+        return next ?? Rest()
+    }
+
+    private static func isDue(_ rest: Rest, _ now: BootInstant) -> Bool {
+        if let end = rest.end, end <= now { return true }
+        var rest = rest
+        rest.wait(seconds: 0)
+        return (0..<8).contains { rest.isReadable($0) || rest.isWritable($0) }
+    }
+}

@@ -1,0 +1,213 @@
+import Base
+import CZlib
+import FoundationEssentials
+import Linux
+import Support
+
+@testable import Upload
+
+/// The operator's backend and all that lies before it: what it has been sent, and what it says to that.
+final class SimulatedServer {
+    /// What becomes of requests for a while.
+    enum Mood: CaseIterable {
+        /// All is taken.
+        case good
+        /// Requests, answers and time are lost.
+        case flaky
+        /// Nothing gets through.
+        case away
+        /// Whatever else a server may say.
+        case refusing
+    }
+
+    /// What becomes of one request.
+    enum Fate: String, CaseIterable {
+        case taken, takenLate, takenAndLost, lost, unreachable, timeout, takenAndTimeout, page, unavailable,
+            tooMany, internalError, notFound, unauthorised, tooLarge
+    }
+
+    /// Seconds.
+    static let longestAnswer = 60.0
+
+    var mood = Mood.good
+    /// Told of each request.
+    var trace: (String) -> Void = { _ in }
+    /// How often each has happened.
+    private(set) var fates: [Fate: Int] = [:]
+    /// By the id of the batch: its body, unpacked.
+    private(set) var batches: [String: [UInt8]] = [:]
+    /// By the id of the row: the batches in which it was taken.
+    private(set) var rows: [String: Set<String>] = [:]
+    private(set) var requests = 0
+    private var random: SeededGenerator
+    private let laws: Laws
+
+    init(seed: UInt64, _ laws: Laws) {
+        random = SeededGenerator(seed: seed)
+        self.laws = laws
+    }
+
+    /// The first byte of a request has been sent.
+    func fate(of body: [UInt8]) -> (Fate, delay: Double) {
+        requests += 1
+        let fate = draw()
+        fates[fate, default: 0] += 1
+        trace("request \(requests) of \(body.count) bytes: \(fate)")
+        read(body, fate)
+        switch fate {
+        case .takenLate: return (fate, Double.random(in: 1...50, using: &random))
+        case .timeout, .takenAndTimeout: return (fate, 60)
+        default: return (fate, Double.random(in: 0.01...2, using: &random))
+        }
+    }
+
+    private func draw() -> Fate {
+        let choices: [Fate] =
+            switch mood {
+            case .good: [.taken, .taken, .taken, .takenLate]
+            case .flaky: [.taken, .takenLate, .takenAndLost, .lost, .unreachable, .timeout, .takenAndTimeout]
+            case .away: [.unreachable, .timeout]
+            case .refusing:
+                [.taken, .page, .unavailable, .tooMany, .internalError, .notFound, .unauthorised, .tooLarge]
+            }
+        return choices.randomElement(using: &random) ?? .taken
+    }
+
+    private func read(_ body: [UInt8], _ fate: Fate) {
+        guard let text = unpacked(body),
+            let batch = try? JSONDecoder().decode(SentBatch.self, from: Data(text))
+        else { return laws.broken("a request is no envelope") }
+        trace("batch \(batch.batchID) with \(batch.locations.count) rows")
+        laws.sent(batch, text, before: batches[batch.batchID])
+        if fate.isFinal { laws.refused(batch) }
+        guard fate.isTaken else { return }
+        batches[batch.batchID] = text
+        for location in batch.locations { rows[location.id, default: []].insert(batch.batchID) }
+    }
+
+    private func unpacked(_ body: [UInt8]) -> [UInt8]? {
+        var stream = z_stream()
+        guard czlib_gunzip_init(&stream) == Z_OK else { return nil }
+        defer { inflateEnd(&stream) }
+        var input = body
+        var result = Z_OK
+        let output = [UInt8](unsafeUninitializedCapacity: 1 << 20) { output, count in
+            input.withUnsafeMutableBufferPointer { input in
+                stream.next_in = input.baseAddress
+                stream.avail_in = UInt32(input.count)
+                stream.next_out = output.baseAddress
+                stream.avail_out = UInt32(output.count)
+                result = inflate(&stream, Z_FINISH)
+                count = output.count - Int(stream.avail_out)
+            }
+        }
+        return result == Z_STREAM_END ? output : nil
+    }
+}
+
+/// What of an envelope the laws are about.
+struct SentBatch: Decodable {
+    struct Row: Decodable {
+        let id: String
+    }
+
+    let batchID: String
+    let locations: [Row]
+
+    private enum CodingKeys: String, CodingKey {
+        case batchID = "batch_id"
+        case locations
+    }
+}
+
+/// The way to that server from one process.
+final class SimulatedTransport: HTTPTransport {
+    private let server: SimulatedServer
+    /// The time by now.
+    private let clock: () -> BootInstant
+    private var body: [UInt8]?
+    private var answer: (outcome: HTTPOutcome, at: BootInstant)?
+
+    init(_ server: SimulatedServer, clock: @escaping () -> BootInstant) {
+        self.server = server
+        self.clock = clock
+    }
+
+    var connectionNumber: Int { 1 }
+    var unrequested: Int { 0 }
+    var peer: String? { "192.0.2.1" }
+
+    func begin(_ body: [UInt8], _ options: HTTPOptions, resumingAt now: BootInstant?) {
+        (self.body, answer) = (body, nil)
+    }
+
+    func advance() -> HTTPClient.Progress {
+        if let body {
+            self.body = nil
+            let (fate, delay) = server.fate(of: body)
+            answer = (fate.outcome, clock().advanced(bySeconds: delay))
+            return .underway
+        }
+        guard let answer else {
+            return .ended(.failure(TransportFailure(kind: .network, message: "no request was begun")))
+        }
+        guard answer.at <= clock() else { return .underway }
+        self.answer = nil
+        return .ended(answer.outcome)
+    }
+
+    func rest(now: BootInstant) -> Rest { Rest(until: answer?.at ?? now) }
+
+    func cancel() { (body, answer) = (nil, nil) }
+    func disconnect() {}
+    func forgetSessions() {}
+}
+
+extension SimulatedServer.Fate {
+    /// The rows are the server's.
+    fileprivate var isTaken: Bool {
+        switch self {
+        case .taken, .takenLate, .takenAndLost, .takenAndTimeout: true
+        case .lost, .unreachable, .timeout, .page, .unavailable, .tooMany, .internalError, .notFound,
+            .unauthorised,
+            .tooLarge:
+            false
+        }
+    }
+
+    /// It is of no use to send the same again to the same place.
+    fileprivate var isFinal: Bool { self == .page || self == .notFound || self == .tooLarge }
+
+    fileprivate var outcome: HTTPOutcome {
+        switch self {
+        case .taken, .takenLate: Self.answered(200)
+        case .takenAndLost, .lost: Self.failure("the connection was lost", wasSent: true)
+        case .unreachable: Self.failure("no route to host", wasSent: false)
+        case .timeout, .takenAndTimeout: Self.failure("the time is over", wasSent: true, isTimeout: true)
+        case .page: Self.answered(200, "<!DOCTYPE html><html><body>Sign in</body></html>")
+        case .unavailable: Self.answered(503, headers: ["Retry-After: 120"])
+        case .tooMany: Self.answered(429)
+        case .internalError: Self.answered(500)
+        case .notFound: Self.answered(404)
+        case .unauthorised: Self.answered(401)
+        case .tooLarge: Self.answered(413)
+        }
+    }
+
+    private static func failure(_ message: String, wasSent: Bool, isTimeout: Bool = false) -> HTTPOutcome {
+        .failure(
+            TransportFailure(kind: .network, message: message, wasSent: wasSent, isTimeout: isTimeout))
+    }
+
+    private static func answered(_ status: Int, _ body: String = "{}", headers: [String] = []) -> HTTPOutcome
+    {
+        var head = AnswerHead()
+        for line in ["HTTP/1.1 \(status) Words"] + headers + [""] {
+            Array((line + "\r\n").utf8).withUnsafeBytes { _ = head.read($0) }
+        }
+        let text = Array(body.utf8)
+        var start = AnswerBody()
+        text.withUnsafeBytes { start.append($0) }
+        return .answer(Answer(status: status, head, start, isCut: false, text: text))
+    }
+}

@@ -1,0 +1,60 @@
+import Base
+import Glibc
+import Support
+import Testing
+
+@testable import Daemon
+
+/// Lives from seeds, each held against the laws; `make simulate` runs more of them.
+@Suite("a simulated world", .serialized) struct WorldTests {
+    /// Seeds that are always tried.
+    private static var seeds: [UInt64] {
+        // Empty where `make simulate` has none.
+        if let text = getenv("BEEKOND_WORLD_SEED"), let seed = UInt64(String(cString: text)) { return [seed] }
+        let count = getenv("BEEKOND_WORLD_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? 25
+        return Array(1...max(count, 1))
+    }
+
+    @Test("what is stored arrives, once, and what was said is so") func laws() throws {
+        var (days, rows, kills) = (0.0, 0, 0)
+        var fates: [SimulatedServer.Fate: Int] = [:]
+        var digest: UInt64 = 0
+        let began = ContinuousClock.now
+        for seed in Self.seeds {
+            let seconds = Self.length(seed)
+            let world = try World(seed: seed)
+            try world.run(seconds: seconds)
+            #expect(world.laws.violations == [], "BEEKOND_WORLD_SEED=\(seed)")
+            days += seconds / 86_400
+            rows += world.laws.stored.count
+            kills += world.kills
+            fates.merge(world.server.fates, uniquingKeysWith: +)
+            digest = (digest &* 31) ^ world.digest
+        }
+        let taken = (ContinuousClock.now - began) / .seconds(1)
+        print(
+            "world: \(Self.seeds.count) seeds, \(Int(days * 24)) hours, \(rows) rows, \(kills) kills, "
+                + "\(Int(days * 86_400 / taken)) times as fast as life, digest \(digest); "
+                + fates.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key) \($0.value)" }
+                .joined(separator: ", "))
+    }
+
+    @Test("two lives from one seed are the same", arguments: [1, 2, 3] as [UInt64]) func repeatable(
+        seed: UInt64
+    )
+        throws
+    {
+        let lives = try (0..<2).map { _ in
+            let world = try World(seed: seed)
+            try world.run(seconds: Self.length(seed))
+            return world
+        }
+        #expect(lives[0].digest == lives[1].digest && lives[0].turns == lives[1].turns)
+    }
+
+    /// Seconds: from ten minutes to four hours, as many short ones as long ones.
+    private static func length(_ seed: UInt64) -> Double {
+        var random = SeededGenerator(seed: ~seed)
+        return exp(Double.random(in: log(600.0)...log(14_400.0), using: &random))
+    }
+}

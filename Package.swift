@@ -153,6 +153,11 @@ let package = Package(
         test("Sensors", ["Base", "Linux", "Support", "Tracking"]),
         test("Storage", ["Base", "CSQLite", "Linux", "SQLite", "Support", "Tracking"], exclude: ["Schemas"]),
 
+        .target(
+            name: "SimulatedDisk", dependencies: ["CSQLite", "Linux", "Support"],
+            path: "Tests/Simulation/Disk", swiftSettings: settings),
+        test("SimulatedDisk", ["Base", "CRecordingVFS", "CSQLite", "Linux", "SQLite", "Storage", "Support"]),
+
         .target(name: "CRecordingVFS", dependencies: ["CSQLite"], path: "Tests/CRecordingVFS"),
         .testTarget(
             name: "StorageFaultsTests",

@@ -40,12 +40,14 @@ public final class Connection {
     ///
     /// Symbolic links are refused: the database lies in a directory that only this service should write to, so a link
     /// there was put there by someone else.
-    public init(path: String, access: Access) throws(SQLiteError) {
+    ///
+    /// - Parameter vfs: the name of the VFS that gives the file; nil: SQLite's default.
+    public init(path: String, access: Access, vfs: String? = nil) throws(SQLiteError) {
         let flags =
             SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW
             | (access == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
         var opened: OpaquePointer?
-        let code = sqlite3_open_v2(path, &opened, flags, nil)
+        let code = sqlite3_open_v2(path, &opened, flags, vfs)
         guard code == SQLITE_OK, let opened else {
             let message = String(cString: opened.map { sqlite3_errmsg($0) } ?? sqlite3_errstr(code))
             let systemCode = opened.map { sqlite3_system_errno($0) } ?? 0

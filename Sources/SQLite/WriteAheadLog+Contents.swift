@@ -9,10 +9,12 @@ extension WriteAheadLog {
 
     /// Reads a WAL whose database is missing or empty. SQLite considers such a WAL a leftover and deletes it unread.
     ///
-    /// - Parameter database: the path of the database; it must exist, even if empty.
+    /// - Parameters:
+    ///   - database: the path of the database; it must exist, even if empty.
+    ///   - vfs: the name of its VFS; nil: the default.
     /// - Returns: nil when no transaction in it was ever committed.
-    package static func contents(database: String) throws(SQLiteError) -> Contents? {
-        let file = try LogFile.open(database + "-wal")
+    package static func contents(database: String, vfs: String? = nil) throws(SQLiteError) -> Contents? {
+        let file = try LogFile.open(database + "-wal", vfs: vfs)
         guard let committed = try file.committed() else { return nil }
         var firstPage: [UInt8]?
         if let offset = committed.frames[1] {

@@ -20,9 +20,11 @@ public enum WriteAheadLog {
     ///
     /// Goes through SQLite's VFS, so that tests which intercept the VFS see it.
     ///
-    /// - Parameter database: path of the database; it must exist.
-    public static func secure(database: String, doubt: Doubt) throws(SQLiteError) {
-        let file = try LogFile.open(database + "-wal")
+    /// - Parameters:
+    ///   - database: path of the database; it must exist.
+    ///   - vfs: the name of its VFS; nil: the default.
+    public static func secure(database: String, doubt: Doubt, vfs: String? = nil) throws(SQLiteError) {
+        let file = try LogFile.open(database + "-wal", vfs: vfs)
         guard let frames = try file.frames() else { return }
         try file.rewrite(from: doubt == .everything ? 0 : frames.latest, to: frames.end)
     }
@@ -49,9 +51,9 @@ struct LogFile: ~Copyable {
     }
 
     static func open(
-        _ path: String, _ flags: Int32 = SQLITE_OPEN_READWRITE | SQLITE_OPEN_WAL
+        _ path: String, _ flags: Int32 = SQLITE_OPEN_READWRITE | SQLITE_OPEN_WAL, vfs: String?
     ) throws(SQLiteError) -> LogFile {
-        guard let vfs = sqlite3_vfs_find(nil), let open = vfs.pointee.xOpen else {
+        guard let vfs = sqlite3_vfs_find(vfs), let open = vfs.pointee.xOpen else {
             throw SQLiteError(operation: "find the VFS", code: .cannotOpen, message: "there is none")
         }
         let log = LogFile(path: path, size: Int(vfs.pointee.szOsFile))

@@ -179,7 +179,3 @@ int recording_vfs_install(void) {
     pthread_once(&once, install);
     return installed;
 }
-
-// What the allocations of all connections sum up to nobody asks, and the lock of that sum would make tests that run beside each
-// other wait for each other at every one.
-__attribute__((constructor)) static void count_no_memory(void) { sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }

@@ -50,4 +50,8 @@ void recording_fail_sync(recording *recording, const char *name, int number);
 size_t recording_count(recording *recording);
 recording_event recording_event_at(recording *recording, size_t index);
 
+// Bytes that SQLite holds and the calling thread has allocated, less those that it has freed for others. Every program that has
+// this VFS counts them.
+int64_t sqlite_memory_held(void);
+
 #endif

@@ -51,7 +51,9 @@ package final class DamagedFile {
     package init(database: String, usual: Int, vfs: String? = nil) throws(SQLiteError) {
         let file = Part(try LogFile.open(database, SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB, vfs: vfs))
         let log: Part?
-        do throws(SQLiteError) { log = Part(try LogFile.open(database + "-wal", vfs: vfs)) } catch { log = nil }
+        do throws(SQLiteError) { log = Part(try LogFile.open(database + "-wal", vfs: vfs)) } catch {
+            log = nil
+        }
         let committed = log?.committed
         let first = committed?.frames[1].map { log?.frame(100, at: $0) } ?? file.read(100, at: 0)
         header = first.flatMap { $0 }.flatMap { Self.isHeader($0) ? $0 : nil }

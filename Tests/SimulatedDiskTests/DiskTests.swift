@@ -40,7 +40,9 @@ import Testing
         #expect(throws: SystemError.self) { try disk.open("/nowhere/b", .create) }
     }
 
-    @Test("what was not synced may be lost, what was is there, in every kind of loss", arguments: PowerLoss.allCases)
+    @Test(
+        "what was not synced may be lost, what was is there, in every kind of loss",
+        arguments: PowerLoss.allCases)
     func loss(_ loss: PowerLoss) throws {
         let file = try disk.open("/d/a", .create)
         let synced = [UInt8](repeating: 1, count: 3000)

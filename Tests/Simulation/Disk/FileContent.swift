@@ -24,7 +24,9 @@ final class FileContent {
 
     /// Those in memory from `offset` on.
     func stored(from offset: Int, count: Int) -> UnsafeRawBufferPointer {
-        guard let memory, offset + count <= stored else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+        guard let memory, offset + count <= stored else {
+            return UnsafeRawBufferPointer(start: nil, count: 0)
+        }
         return UnsafeRawBufferPointer(start: memory + offset, count: count)
     }
 

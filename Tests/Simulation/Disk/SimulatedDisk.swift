@@ -15,7 +15,8 @@ package final class SimulatedDisk {
     package struct Operation: Sendable {
         /// One that fails names its path and kind.
         package enum Kind: String, CaseIterable, Sendable {
-            case open, read, write, truncate, allocate, sync, syncDirectory, remove, rename, list, status, lock,
+            case open, read, write, truncate, allocate, sync, syncDirectory, remove, rename, list, status,
+                lock,
                 mapMemory
         }
 

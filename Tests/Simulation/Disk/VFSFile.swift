@@ -212,7 +212,8 @@ final class VFSFile {
             return SQLITE_OK
         }
         let isExclusive = flags & SQLITE_SHM_EXCLUSIVE != 0
-        return memory.shared.lock(mask, isExclusive: isExclusive, for: memory.claims) ? SQLITE_OK : SQLITE_BUSY
+        return memory.shared.lock(mask, isExclusive: isExclusive, for: memory.claims)
+            ? SQLITE_OK : SQLITE_BUSY
     }
 
     func unmap() {

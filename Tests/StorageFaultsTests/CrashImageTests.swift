@@ -31,7 +31,7 @@ import Testing
         // Known not to be covered at NORMAL: a device that fails its syncs, and that garbles what it was writing when the
         // power went. Seen: rows of one table without those of another. The likely way: after a failed sync the WAL is
         // written once more in its place, behind pages of a checkpoint that already follow from it.
-        let losses = Loss.allCases.filter { !syncsFail || durability == .full || $0 != .garbled }
+        let losses = PowerLoss.allCases.filter { !syncsFail || durability == .full || $0 != .garbled }
         for (index, event) in events.enumerated() {
             disk.apply(event)
             examination.pass(event)

@@ -29,7 +29,7 @@ import Tracking
             examination.pass(event)
             guard chosen.contains(index) else { continue }
             var random = SeededGenerator(seed: Effort.seed &+ UInt64(index) << 20)
-            let loss = Loss.allCases.randomElement(using: &random) ?? .any
+            let loss = PowerLoss.allCases.randomElement(using: &random) ?? .any
             let image = disk.image(after: loss, using: &random)
             do {
                 try examination.examine(image, isLater: random.chance(0.5))

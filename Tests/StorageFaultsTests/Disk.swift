@@ -69,7 +69,7 @@ struct Disk {
     }
 
     /// The files as one power cut could leave them.
-    func image(after loss: Loss, using random: inout SeededGenerator) -> [String: FileBytes] {
+    func image(after loss: PowerLoss, using random: inout SeededGenerator) -> [String: FileBytes] {
         var surviving = durableNames
         for name in Set(pendingNames.map(\.name)).sorted() {
             let changes = pendingNames.filter { $0.name == name }
@@ -100,7 +100,7 @@ extension Disk.File {
         pending = []
     }
 
-    fileprivate func content(after loss: Loss, using random: inout SeededGenerator) -> FileBytes {
+    fileprivate func content(after loss: PowerLoss, using random: inout SeededGenerator) -> FileBytes {
         let content = FileBytes(copying: durable)
         let surviving = loss.surviving(of: pending.count, using: &random)
         for (index, change) in pending.enumerated() {

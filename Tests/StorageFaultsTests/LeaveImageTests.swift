@@ -85,7 +85,7 @@ import Testing
             }
             disk.apply(event)
             guard index % step == 0 else { continue }
-            for loss in Loss.allCases {
+            for loss in PowerLoss.allCases {
                 let context = "BEEKOND_SEED=\(Effort.seed), event \(index) of \(events.count), loss \(loss)"
                 var random = SeededGenerator(seed: Effort.seed &+ UInt64(index) << 20)
                 try folder.clear()

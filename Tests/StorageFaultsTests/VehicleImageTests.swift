@@ -32,7 +32,7 @@ struct VehicleImageTests {
             if case .mark(let number) = event { examination.returned = number }
             guard chosen.contains(index) else { continue }
             var random = SeededGenerator(seed: Effort.seed &+ UInt64(index) << 20)
-            let loss = Loss.allCases.randomElement(using: &random) ?? .any
+            let loss = PowerLoss.allCases.randomElement(using: &random) ?? .any
             let fault = try examination.fault(of: disk.image(after: loss, using: &random))
             try #require(fault == nil, "\(fault ?? "") (event \(index) of \(events.count), loss \(loss))")
         }

@@ -1,5 +1,3 @@
-internal import Support
-
 /// How a power cut treats what was written and not synced. Sectors have 512 bytes; one that was not being written is never
 /// damaged.
 package enum PowerLoss: CaseIterable, Sendable {
@@ -16,10 +14,11 @@ package enum PowerLoss: CaseIterable, Sendable {
     /// As `any`, and some sectors were being written when the voltage fell.
     case garbled
 
-    enum Fate { case kept, lost, torn, sized, garbled }
+    /// What becomes of one change.
+    package enum Fate: Sendable { case kept, lost, torn, sized, garbled }
 
     /// How many of `count` changes, from the first on, survive where order is kept.
-    func surviving(of count: Int, using random: inout SeededGenerator) -> Int {
+    package func surviving(of count: Int, using random: inout SeededGenerator) -> Int {
         switch self {
         case .nothing: count
         case .everything: 0
@@ -27,7 +26,10 @@ package enum PowerLoss: CaseIterable, Sendable {
         }
     }
 
-    func fate(ofChange index: Int, cutAt cut: Int, using random: inout SeededGenerator) -> Fate {
+    /// What becomes of one.
+    ///
+    /// - Parameter cut: the change at which the power fails, where order is kept.
+    package func fate(ofChange index: Int, cutAt cut: Int, using random: inout SeededGenerator) -> Fate {
         switch self {
         case .nothing: .kept
         case .everything: .lost

@@ -139,9 +139,8 @@ let package = Package(
         .testTarget(
             name: "WorldTests",
             dependencies: [
-                "Base", "CZlib", "Daemon", "DaemonConfiguration", "GPSD", "Linux", "Storage", "Support",
-                "Tracking",
-                "Upload",
+                "Base", "Daemon", "DaemonConfiguration", "Envelope", "GPSD", "Linux", "Storage", "Support",
+                "Tracking", "Upload",
             ],
             swiftSettings: settings),
 

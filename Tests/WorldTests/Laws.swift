@@ -49,15 +49,15 @@ final class Laws {
     /// - Parameter taken: the body with which the server has taken the batch before; nil: it has not.
     func sent(_ batch: SentBatch, _ body: [UInt8], before taken: [UInt8]?) {
         let id = batch.batchID
-        // docs/protocol.md, "Batches": an id belongs to one body for ever, so that a server may forget all but the id.
+        // docs/durability.md, "Retries are identical": an id belongs to one body for ever.
         if let known = bodies[id] ?? taken, known != body { broken("batch \(id) has two bodies") }
         bodies[id] = body
         let rows = Set(batch.locations.map(\.id))
         batches[id] = rows
-        // docs/privacy.md, "Deleting": nothing that was deleted goes out once the deletion was answered.
+        // docs/durability.md, "Deleted means erased": nothing that was deleted goes out once the deletion was answered.
         let gone = rows.intersection(deleted)
         if let first = gone.min() { broken("batch \(id) has row \(first), which was deleted") }
-        // docs/durability.md: sent is only what is stored.
+        // docs/durability.md, "Stored means committed": sent is only what is stored.
         let unknown = rows.subtracting(stored.keys)
         if let first = unknown.min() { broken("batch \(id) has row \(first), which nobody has stored") }
     }
@@ -71,10 +71,10 @@ final class Laws {
     ///
     /// - Parameter rows: what the server has, and in which batches.
     func ended(_ rows: [String: Set<String>]) {
-        // README.md: what is stored arrives, unless the user deletes it.
+        // docs/durability.md, "Only a believed 2xx deletes": what is stored arrives, unless the user deletes it.
         let lost = stored.keys.filter { rows[$0] == nil && !perhapsDeleted.contains($0) }
         if let first = lost.min() { broken("\(lost.count) rows are lost, among them \(first)") }
-        // docs/upload.md: a row is in one batch, unless that had to be made anew.
+        // docs/durability.md, "Retries are identical": a row is in one batch, unless that had to be made anew.
         let twice = rows.filter { $0.value.count > 1 && $0.value.isDisjoint(with: reopened) }
         if let first = twice.keys.min() {
             broken("\(twice.count) rows came in two batches, among them \(first)")

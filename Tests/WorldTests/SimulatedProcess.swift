@@ -10,24 +10,17 @@ import Synchronization
 
 /// One run of the daemon, from its start to its end or its kill.
 final class SimulatedProcess {
-    /// The folder of its state.
-    let state: String
-    /// It was killed: no law is about it any more.
-    var isDead = false
     private let hub: Hub
     private let reader: Reader
     private let uploader: Uploader
     private var readerRest = Rest.none
     private var uploaderRest = Rest.none
     private var hasRead = false
-    /// Turns in a row without time passing.
-    private var restless = 0
 
     init(
         state: String, settings: Settings, revision: Int, clock: @escaping () -> BootInstant, moment: Moment,
         receiver: SimulatedReceiver, server: SimulatedServer, random seed: UInt64
     ) throws {
-        self.state = state
         var generator = SeededGenerator(seed: seed)
         let random = RandomSource { generator.next() }
         let place = try StateDirectory(state)

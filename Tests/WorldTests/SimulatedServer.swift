@@ -1,5 +1,5 @@
 import Base
-import CZlib
+import Envelope
 import FoundationEssentials
 import Linux
 import Support
@@ -74,7 +74,7 @@ final class SimulatedServer {
     }
 
     private func read(_ body: [UInt8], _ fate: Fate) {
-        guard let text = unpacked(body),
+        guard let text = Gunzip.beginning(of: body, limit: 1 << 20),
             let batch = try? JSONDecoder().decode(SentBatch.self, from: Data(text))
         else { return laws.broken("a request is no envelope") }
         trace("batch \(batch.batchID) with \(batch.locations.count) rows")
@@ -83,25 +83,6 @@ final class SimulatedServer {
         guard fate.isTaken else { return }
         batches[batch.batchID] = text
         for location in batch.locations { rows[location.id, default: []].insert(batch.batchID) }
-    }
-
-    private func unpacked(_ body: [UInt8]) -> [UInt8]? {
-        var stream = z_stream()
-        guard czlib_gunzip_init(&stream) == Z_OK else { return nil }
-        defer { inflateEnd(&stream) }
-        var input = body
-        var result = Z_OK
-        let output = [UInt8](unsafeUninitializedCapacity: 1 << 20) { output, count in
-            input.withUnsafeMutableBufferPointer { input in
-                stream.next_in = input.baseAddress
-                stream.avail_in = UInt32(input.count)
-                stream.next_out = output.baseAddress
-                stream.avail_out = UInt32(output.count)
-                result = inflate(&stream, Z_FINISH)
-                count = output.count - Int(stream.avail_out)
-            }
-        }
-        return result == Z_STREAM_END ? output : nil
     }
 }
 

@@ -440,4 +440,24 @@ struct UploaderTests {
         bench.run()
         #expect(bench.endpoint.requests.count == 2)
     }
+
+    @Test(
+        "an envelope whose answers belong to other requests is sent three times, also where only the newest location goes out"
+    )
+    func unmatchedEnvelope() throws {
+        for deliver in [Settings.Deliver.all, .latest] {
+            let bench = try UploaderBench(
+                UploaderBench.settings {
+                    $0.deliver = deliver
+                    $0.heartbeatSeconds = 60
+                })
+            bench.run()
+            bench.pass(60)
+            let other = #"{"batch_id":"01900000-0000-7000-8000-000000000000"}"#
+            bench.server.outcomes = (0..<9).map { _ in .answered(200, other) }
+            bench.run()
+            #expect(bench.server.requests.count == 3)
+            #expect(bench.server.outcomes.count == 6)
+        }
+    }
 }

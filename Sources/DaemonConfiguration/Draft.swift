@@ -120,6 +120,7 @@ struct FormatDraft {
     var name = Settings.Format.Name.beekon
     var deviceID: String?
     var params: [String: BodyFields.Value] = [:]
+    var platform = Settings.Beekon.usualPlatform
     var order = Settings.Order.oldest
     var template = TemplateDraft()
     var owntracks = Settings.OwnTracks(deviceID: "")
@@ -139,7 +140,7 @@ struct FormatDraft {
         case .beekon:
             guard let params = try? BodyFields(params) else { return nil }
             var format = Settings.Beekon()
-            (format.params, format.order) = (params, order)
+            (format.params, format.order, format.platform) = (params, order, platform)
             return .beekon(format)
         case .template:
             guard let params = try? BodyFields(params),

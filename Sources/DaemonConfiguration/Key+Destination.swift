@@ -90,7 +90,7 @@ extension Key {
         .optionalText(
             "sync.proxy", \.main.sync.proxy, Rules.proxyURL, "Proxy; the environment is not asked.", .address
         ).leading,
-        .text("sync.platform", \.main.sync.platform, Rules.platform, "What the upload calls this platform.")
+        .text("sync.platform", \.main.format.platform, Rules.platform, "What the upload calls this platform.")
             .only(.beekon),
         .open(
             "sync.headers", \.main.sync.headers, isSecret: true, Rules.uploadHeader,

@@ -46,13 +46,7 @@ extension String {
 extension Settings.Sync {
     /// Every secret in them, as a message might show it.
     package var secretTexts: [String] {
-        var found = headers.map(\.value.text)
-        switch format {
-        case .beekon(let own): found += own.params.texts
-        case .template(let own): found += own.shape.params.texts
-        case .owntracks(let own): found += [own.username, own.password].compactMap { $0?.text }
-        case .overland, .osmand: break
-        }
+        var found = headers.map(\.value.text) + format.secretTexts
         if let auth {
             found += [auth.accessToken, auth.refreshToken].compactMap { $0?.text }
             found += auth.refreshPayload.map(\.value.text) + auth.refreshHeaders.map(\.value.text)

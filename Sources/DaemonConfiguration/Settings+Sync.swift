@@ -38,8 +38,6 @@ extension Settings {
         package var clientKey: String?
         /// Proxy URL; nil means none, whatever the environment says. May carry secrets.
         package var proxy: String?
-        /// What `device.platform` says in the upload.
-        package var platform = "linux"
         /// Headers sent with every upload, sorted by name.
         package var headers: [Field] = []
         /// Bearer tokens; nil without a `[sync.auth]` table.

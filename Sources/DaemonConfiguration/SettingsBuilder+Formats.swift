@@ -15,7 +15,7 @@ extension SettingsBuilder {
                     + "and \(table).format is \(format.rawValue); remove it")
         }
         let needsDevice =
-            [.owntracks, .osmand].contains(format) && own.format.deviceID == nil
+            format.traits.needsDeviceID && own.format.deviceID == nil
             && !isBroken(table + ".device_id")
         let blamed = isSet(table + ".device_id") ? ".device_id" : ".format"
         check([

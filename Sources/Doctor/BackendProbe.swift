@@ -158,44 +158,14 @@ enum BackendProbe {
     static func harmless(
         _ sync: Settings.Sync, installID: String?, newest: Location?
     ) -> (id: UUIDv7, request: Request)? {
+        guard sync.harmless == .emptyBatch || newest != nil else { return nil }
         var random = RandomSource()
         var ids = UUIDv7Generator(using: &random)
         let id = ids.next(at: now())
-        switch sync.format {
-        case .beekon: return emptyBatch(sync, installID: installID)
-        case .template(let own):
-            let locations = sync.harmless == .emptyBatch ? [] : newest.map { [$0] } ?? []
-            var format = TemplateFormat(own, installID: installID ?? "")
-            return format.request(
-                session: newest?.session ?? ids.next(at: now()), extras: nil, locations: locations
-            ).map { (id, $0) }
-        case .overland(let own):
-            return (id, OverlandFormat(own, installID: installID ?? "").request([]))
-        case .owntracks(let own):
-            let format = OwnTracksFormat(user: own.username?.text, deviceID: own.deviceID)
-            return newest.map { (id, format.request($0, sentAt: now())) }
-        case .osmand(let own):
-            let unit = own.speedUnit == .knots ? OsmAndFormat.SpeedUnit.knots : .mps
-            return newest.map {
-                (id, OsmAndFormat(deviceID: own.deviceID, speedUnit: unit).request($0, extras: nil))
-            }
-        }
-    }
-
-    /// A batch in the uploader's format, with no locations in it.
-    private static func emptyBatch(
-        _ sync: Settings.Sync, installID: String?
-    ) -> (id: UUIDv7, request: Request)? {
-        var random = RandomSource()
-        var ids = UUIDv7Generator(using: &random)
-        let now = now()
-        let device = Device(
-            installID: installID, platform: sync.platform, version: Release.version, model: nil)
-        let id = ids.next(at: now)
-        let params = if case .beekon(let own) = sync.format { own.params } else { BodyFields() }
-        var format = BeekonFormat(device: device, params: params)
-        return format.request(
-            batch: id, session: ids.next(at: now), sentAt: now, extras: nil, locations: []
+        var requests = RequestMaker(installID: installID, model: nil, version: Release.version, sync)
+        return requests.request(
+            batch: id, session: newest?.session ?? ids.next(at: now()), sentAt: now(), extras: nil,
+            locations: sync.harmless == .emptyBatch ? [] : newest.map { [$0] } ?? []
         ).map { (id, $0) }
     }
 

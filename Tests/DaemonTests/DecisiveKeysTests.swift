@@ -5,6 +5,7 @@ import Storage
 import Support
 import Testing
 import Tracking
+import Upload
 
 @testable import Daemon
 
@@ -137,7 +138,7 @@ struct DecisiveKeysTests {
                 isSilent || known.contains(key),
                 """
                 does \(key) decide the bytes of a batch? Say so in a row of DecisiveKeysTests.rows. If it does, it belongs in \
-                `identity` of its format (Sources/Daemon/Uploader/RequestMaker.swift), in a way that adds nothing while it is not set
+                `identity` of its format (Sources/DaemonConfiguration/Formats), in a way that adds nothing while it is not set
                 """)
         }
     }
@@ -168,7 +169,7 @@ struct DecisiveKeysTests {
     }
 
     private func bytes(_ sync: Settings.Sync, _ drafts: [BatchDraft]) -> [StoredRequest?] {
-        var maker = RequestMaker(installID: "i", sync)
+        var maker = RequestMaker(installID: "i", model: nil, version: Daemon.version, sync)
         let batch = drafts.first?.locations.first?.id
         return drafts.map { draft in
             batch.flatMap { maker.request(for: draft, batch: $0, sentAt: start)?.stored }
@@ -219,7 +220,7 @@ struct DecisiveKeysTests {
         new.location.mileage = 7000
         _ = try workshop.hub.store.insert(new)
         let draft = try #require(try workshop.hub.store.draftBatch(limit: 1))
-        var maker = RequestMaker(installID: "i", sync)
+        var maker = RequestMaker(installID: "i", model: nil, version: Daemon.version, sync)
         let bytes = [silent, telling].map { vehicle in
             maker.request(
                 for: draft, batch: new.location.id, sentAt: start, tellsOdometer: vehicle.tellsOdometer)?

@@ -69,10 +69,10 @@ struct ValueTests {
         #expect(Set(all[3...].map(\.format.fingerprint)).count == 1)
         template.deviceID = "van"
         #expect(Settings.Format.template(template).fingerprint != all[3].format.fingerprint)
-        #expect(!all[3].sendsOneRow && !sync.sendsOneRow)
+        #expect(!all[3].format.isOneRow && !sync.format.isOneRow)
         template.shape = try shape("[1]", batchSize: 1)
         add(.template(template))
-        #expect(all.last?.sendsOneRow == true)
+        #expect(all.last?.format.isOneRow == true)
     }
 
     @Test("how requests are made")
@@ -99,16 +99,6 @@ struct ValueTests {
                     userAgent: "beekond/" + Daemon.version, timeout: 7, caFile: "/ca",
                     clientCertificate: "/cert",
                     clientKey: "/key", proxy: "http://proxy:3128", identity: SessionIdentity(sync)))
-    }
-
-    @Test("what uploads")
-    func device() {
-        #expect(
-            Device(installID: "i", nil, model: nil)
-                == Device(installID: "i", platform: "linux", version: Daemon.version, model: nil))
-        var sync = sync
-        sync.platform = "android"
-        #expect(Device(installID: "i", sync, model: "m").platform == "android")
     }
 
     @Test("how the store behaves")

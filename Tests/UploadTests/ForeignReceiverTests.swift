@@ -1,4 +1,5 @@
 import Base
+import DaemonConfiguration
 import Envelope
 import Foundation
 import Testing
@@ -59,9 +60,9 @@ import Tracking
     private static func requests(_ receiver: ForeignReceiver, _ rows: [Location]) -> [Request] {
         switch receiver {
         case .traccar, .phoneTrackTraccar, .homeAssistant:
-            rows.map { OsmAndFormat(deviceID: "truck-12").request($0, extras: #"{"driver":"a+b&é"}"#) }
+            rows.map { OsmAndFormat(.init(deviceID: "truck-12")).request($0, extras: #"{"driver":"a+b&é"}"#) }
         case .phoneTrackLogger:
-            rows.map { OsmAndFormat(deviceID: "truck-12", speedUnit: .mps).request($0, extras: nil) }
+            rows.map { OsmAndFormat(.init(deviceID: "truck-12", speedUnit: .mps)).request($0, extras: nil) }
         case .traccarOwnTracks, .dawarichOwnTracks, .homeAssistantOwnTracks, .recorder:
             rows.map { OwnTracksFormat(user: "fleet", deviceID: "truck-12").request($0, sentAt: $0.fix.time) }
         case .dawarichOverland, .phoneTrackOverland:

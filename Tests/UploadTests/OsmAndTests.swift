@@ -7,7 +7,7 @@ import Tracking
 @testable import Upload
 
 @Suite("the format osmand") struct OsmAndTests {
-    private let format = OsmAndFormat(deviceID: "truck-12")
+    private let format = OsmAndFormat(.init(deviceID: "truck-12"))
 
     private func query(_ change: (inout Location) -> Void = { _ in }, extras: String? = nil) -> String {
         format.request(FormatSamples.location(change), extras: extras).query
@@ -19,7 +19,7 @@ import Tracking
         let end = "&bearing=180.5&altitude=14.3&accuracy=5.2&motion=true&valid=true"
         #expect(request.query == start + "&speed=4.859611" + end)
         #expect(request.body.isEmpty && request.contentType == nil && request.headers.isEmpty)
-        let other = OsmAndFormat(deviceID: "truck-12", speedUnit: .mps)
+        let other = OsmAndFormat(.init(deviceID: "truck-12", speedUnit: .mps))
         #expect(other.request(FormatSamples.location(), extras: nil).query == start + "&speed=2.5" + end)
     }
 
@@ -87,8 +87,7 @@ import Tracking
     }
 
     @Test("ids and extras are escaped") func escaping() {
-        var format = format
-        format.deviceID = "a&b=c d/é😀\"#"
+        let format = OsmAndFormat(.init(deviceID: "a&b=c d/é😀\"#"))
         let query = format.request(FormatSamples.bare, extras: #"{"k&y":"v=1+2 \"😀\";"}"#).query
         #expect(query.hasPrefix("id=a%26b%3Dc%20d%2F%C3%A9%F0%9F%98%80%22%23&timestamp="))
         #expect(query.hasSuffix("&valid=true&k%26y=v%3D1%2B2%20%22%F0%9F%98%80%22%3B"))

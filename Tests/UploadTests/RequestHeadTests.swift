@@ -10,7 +10,7 @@ import Tracking
         let ownTracks = OwnTracksFormat(
             user: String(repeating: "u", count: 64), deviceID: String(repeating: "d", count: 64))
         let extras = "{" + (0..<900).map { "\"k\($0)\":\"é\"" }.joined(separator: ",") + "}"
-        let osmAnd = OsmAndFormat(deviceID: String(repeating: "d", count: 64))
+        let osmAnd = OsmAndFormat(.init(deviceID: String(repeating: "d", count: 64)))
         return [
             BeekonFormat.request(body: [1, 2, 3]), OverlandFormat(deviceID: "d").request([]),
             ownTracks.request(FormatSamples.location(), sentAt: FormatSamples.sentAt),

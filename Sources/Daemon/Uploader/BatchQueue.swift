@@ -101,10 +101,10 @@ final class BatchQueue {
         func draft(limit: Int) throws(StorageError) -> BatchDraft? {
             if let sent {
                 return try hub.store.draftBatch(
-                    limit: limit, asOne: sync.sendsOneRow, order: sync.order, after: sent)
+                    limit: limit, asOne: sync.format.isOneRow, order: sync.order, after: sent)
             }
             return try hub.store.draftBatch(
-                for: port.name, limit: limit, asOne: sync.sendsOneRow, order: sync.order)
+                for: port.name, limit: limit, asOne: sync.format.isOneRow, order: sync.order)
         }
         let limit = maker.requests.rowLimit(sync.batchSize, extras: nil)
         guard let first = try draft(limit: limit) else { return nil }
@@ -239,7 +239,7 @@ final class BatchQueue {
     {
         let before = hub.store.counts()
         guard try !hub.store.countRejection(of: batch) else { return suspected(since: before) }
-        guard sync?.sendsOneRow != true else {
+        guard sync?.format.isOneRow != true else {
             try hub.store.dissolve(batch)
             return .split
         }
@@ -316,13 +316,6 @@ final class BatchQueue {
         else { return false }
         try hub.store.dissolve(batch)
         return true
-    }
-}
-
-extension Device {
-    init(installID: String, _ sync: Settings.Sync?, model: String?) {
-        self.init(
-            installID: installID, platform: sync?.platform ?? "linux", version: Release.version, model: model)
     }
 }
 

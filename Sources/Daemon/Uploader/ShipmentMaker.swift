@@ -1,4 +1,5 @@
 internal import Base
+internal import ControlProtocol
 internal import DaemonConfiguration
 internal import Linux
 internal import Storage
@@ -20,7 +21,8 @@ final class ShipmentMaker {
     ) {
         self.installID = installID
         self.clock = clock
-        requests = RequestMaker(installID: installID, sync)
+        requests = RequestMaker(
+            installID: installID, model: Machine.model(), version: Release.version, sync)
         self.tellsOdometer = tellsOdometer
         var random = random
         ids = UUIDv7Generator(using: &random)

@@ -63,16 +63,21 @@ extension Settings.Sync {
         return (identity + (tellsOdometer ? " odometer" : " no odometer")).fingerprint
     }
 
-    private var identity: String { "\(batchSize) \(url)\(format.identity)\(platformIdentity)" }
+    private var identity: String { "\(batchSize) \(url)\(format.identity)" }
+}
 
-    /// Stands in every envelope of `beekon`, and nowhere else; empty for the usual one.
-    private var platformIdentity: String {
-        guard case .beekon = format, platform != Settings.Sync().platform else { return "" }
-        return " platform \(platform)"
+extension Settings.Format {
+    /// Differs whenever batches that are frozen would have to be made anew; 0 for `beekon`.
+    var fingerprint: Int64 {
+        if case .beekon = self { return 0 }
+        return "\(name.rawValue) \(deviceID ?? "")".fingerprint
     }
+}
 
-    /// A request holds one location or one event.
-    var sendsOneRow: Bool {
-        if case .template(let own) = format { !own.shape.isBatching } else { format.name.traits.isOneRow }
+extension String {
+    /// FNV-1a, which is the same in every run.
+    var fingerprint: Int64 {
+        let hash = utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
+        return Int64(bitPattern: hash)
     }
 }

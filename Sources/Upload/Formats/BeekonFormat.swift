@@ -78,3 +78,15 @@ package struct BeekonFormat: ~Copyable {
         return nil
     }
 }
+
+extension BeekonFormat {
+    /// What this status most likely means at servers of this format, and what to do; nil where it means what it always does.
+    static func advice(_ status: Int) -> String? {
+        switch status {
+        case 400, 422:
+            "The server rejects the batch (\(status)): its log says why, and beekonctl rejected list shows the rows."
+        case 404: "The server has nothing at this path (404): correct url."
+        default: nil
+        }
+    }
+}

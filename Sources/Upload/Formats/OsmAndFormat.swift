@@ -1,5 +1,5 @@
 internal import Base
-internal import DaemonConfiguration
+package import DaemonConfiguration
 package import Tracking
 
 /// The format `osmand`: one location a request, in the parameters of the url, as the app OsmAnd and Traccar's own clients
@@ -8,14 +8,6 @@ package import Tracking
 /// Geofence events are not carried: a server would take one for a position of the vehicle, without speed, and older than
 /// the last. A location that a crossing has admitted says so in `event`.
 package struct OsmAndFormat: Equatable, Sendable {
-    /// What `speed` is in: nothing in the request says so.
-    package enum SpeedUnit: String, CaseIterable, Sendable {
-        /// Traccar, and PhoneTrack's address for Traccar's clients.
-        case knots
-        /// Metres per second: PhoneTrack's other addresses.
-        case mps
-    }
-
     /// Bytes of the parameters, extras included. Traccar reads 4,096 of method, path and parameters (Netty's
     /// `maxInitialLineLength`), and drops the connection over more.
     static let queryLimit = 3072
@@ -27,20 +19,17 @@ package struct OsmAndFormat: Equatable, Sendable {
     /// other servers understand both.
     private static let firstMillisecondTime: Int64 = 2_147_483_647
 
-    /// How the server knows this vehicle.
-    package var deviceID: String
-    package var speedUnit: SpeedUnit
+    private let settings: Settings.OsmAnd
 
-    package init(deviceID: String, speedUnit: SpeedUnit = .knots) {
-        self.deviceID = deviceID
-        self.speedUnit = speedUnit
+    package init(_ settings: Settings.OsmAnd) {
+        self.settings = settings
     }
 
     /// - Parameter extras: a JSON object, as it was stored; nil when there are none, or they are not to be sent.
     package func request(_ location: Location, extras: String?) -> Request {
         var text = RequestText()
         text.put("id=")
-        text.put(escaped: deviceID.utf8)
+        text.put(escaped: settings.deviceID.utf8)
         text.put("&timestamp=")
         let seconds = location.fix.time.wholeSeconds
         text.put(seconds < Self.firstMillisecondTime ? seconds : location.fix.time.milliseconds)
@@ -72,7 +61,7 @@ package struct OsmAndFormat: Equatable, Sendable {
     }
 
     private func speed(_ metersPerSecond: Double?) -> Double? {
-        switch speedUnit {
+        switch settings.speedUnit {
         case .knots:
             metersPerSecond.map {
                 ($0 * Self.knotsPerMeterPerSecond * Self.knotScale).rounded() / Self.knotScale
@@ -99,4 +88,34 @@ package struct OsmAndFormat: Equatable, Sendable {
         case .interval, .manual: ""
         }
     }
+}
+
+extension OsmAndFormat {
+    /// What this status most likely means at servers of this format, and what to do; nil where it means what it always does.
+    static func advice(_ status: Int) -> String? {
+        switch status {
+        case 400:
+            "The server does not know this vehicle (400): in Traccar, add a device whose identifier is device_id. PhoneTrack "
+                + "answers 400 when its quota of points is used up or the device's name is reserved."
+        case 403:
+            "The server forbids it (403). PhoneTrack does when the token in url is wrong or the session is locked: copy the "
+                + "url from the session's settings."
+        case 404:
+            "The server has nothing at this path (404): url is http://SERVER:5055 for Traccar, ends in /api/webhook/ID for "
+                + "Home Assistant, in /apps/phonetrack/log/traccar/TOKEN/NAME for PhoneTrack."
+        case 405:
+            "The server takes no POST here (405): PhoneTrack does under /log/traccar/TOKEN/NAME, not under /log/osmand."
+        case 414, 431:
+            "The server finds the url too long (\(status)): send fewer extras."
+        case 422:
+            "Home Assistant cannot read the parameters (422): check that the webhook in url is that of Traccar, and that url "
+                + "has no parameters of its own."
+        default: nil
+        }
+    }
+
+    /// What it most likely means that the server closes the connection without an answer, time and again.
+    static let closedAdvice =
+        "Traccar does when it cannot read a request: see tracker-server.log, check that the port in url is OsmAnd's (5055), and "
+        + "that http or https is right."
 }

@@ -113,3 +113,33 @@ package struct OverlandFormat: Equatable, Sendable {
         return Int(text)
     }
 }
+
+extension OverlandFormat {
+    /// What this status most likely means at servers of this format, and what to do; nil where it means what it always does.
+    static func advice(_ status: Int) -> String? {
+        switch status {
+        case 400:
+            "The server refuses the batch (400). PhoneTrack does when the quota of points is used up or the device's name is "
+                + "reserved: raise the quota in its settings, or use the name's token in url."
+        case 401:
+            "The server refuses the credentials (401): correct the API key in headers. Dawarich answers the same when the "
+                + "account is not active or its limit of points is reached."
+        case 402: "Dawarich asks for a subscription (402): complete it in its account settings."
+        case 403:
+            "The server forbids it (403). PhoneTrack does when the token in url is wrong or the session is locked: copy the "
+                + "url from the session's settings."
+        case 404:
+            "The server has nothing at this path (404): url must end in /api/v1/overland/batches for Dawarich, in "
+                + "/api/overland for GeoPulse, in /apps/phonetrack/log/overland/TOKEN/NAME for PhoneTrack."
+        case 422:
+            "The server cannot process the batch (422): check that url is its address for Overland, and see its log."
+        case 429:
+            "The server finds the requests too many (429): raise interval_seconds or batch_size. Dawarich's cloud takes "
+                + "10,000 an hour."
+        case 500:
+            "The server failed (500). Dawarich does when it cannot store one location of a batch: see its log. The batch is "
+                + "tried again."
+        default: nil
+        }
+    }
+}

@@ -1,5 +1,5 @@
 package import Base
-internal import DaemonConfiguration
+package import DaemonConfiguration
 package import Tracking
 
 /// The format `owntracks`: one JSON message a row, by HTTP for the OwnTracks recorder, Home Assistant, GeoPulse, Dawarich,
@@ -18,6 +18,10 @@ package struct OwnTracksFormat: Equatable, Sendable {
     private let headers: [Request.Header]
     /// At most two characters, by which maps label the vehicle.
     private let trackerID: String
+
+    package init(_ settings: Settings.OwnTracks) {
+        self.init(user: settings.username?.text, deviceID: settings.deviceID)
+    }
 
     /// - Parameters:
     ///   - user: nil for `beekon`.
@@ -169,4 +173,36 @@ package struct OwnTracksFormat: Equatable, Sendable {
         case .manual: "u"
         }
     }
+}
+
+extension OwnTracksFormat {
+    /// What this status most likely means at servers of this format, and what to do; nil where it means what it always does.
+    static func advice(_ status: Int) -> String? {
+        switch status {
+        case 400:
+            "The server does not know this vehicle (400): in Traccar, add a device with the identifier "
+                + "owntracks/USER/DEVICE, which is username and device_id. PhoneTrack answers 400 when its quota of points is "
+                + "used up."
+        case 401:
+            "The server refuses the credentials (401): correct username and password, or headers. Dawarich takes its API key "
+                + "as ?api_key= in url or as a bearer token, and answers the same when the limit of points is reached."
+        case 402: "Dawarich asks for a subscription (402): complete it in its account settings."
+        case 403:
+            "The server forbids it (403). PhoneTrack does when the token in url is wrong or the session is locked: copy the "
+                + "url from the session's settings."
+        case 404:
+            "The server has nothing at this path (404): url must end in /pub for the OwnTracks recorder, in /api/webhook/ID "
+                + "for Home Assistant, in /api/v1/owntracks/points for Dawarich, in /api/owntracks for GeoPulse, in "
+                + "/apps/phonetrack/log/owntracks/TOKEN/NAME for PhoneTrack."
+        case 422: "The server cannot read the message (422): check that url is its address for OwnTracks."
+        case 500:
+            "The server failed (500): see its log. Dawarich does when it cannot store the location. The row is tried again."
+        default: nil
+        }
+    }
+
+    /// What it most likely means that the server closes the connection without an answer, time and again.
+    static let closedAdvice =
+        "Traccar does when it cannot read a message: see tracker-server.log, check that the port in url is OwnTracks' (5144), and "
+        + "that http or https is right."
 }

@@ -71,3 +71,21 @@ package struct TemplateFormat: ~Copyable {
         payload.reset()
     }
 }
+
+extension TemplateFormat {
+    /// What this status most likely means at servers of this format, and what to do; nil where it means what it always does.
+    static func advice(_ status: Int) -> String? {
+        switch status {
+        case 400, 422:
+            "The server rejects the request (\(status)): its log says why, and beekonctl rejected list shows the rows. Compare "
+                + "what it expects with location_template, geofence_template, root_property and batch_size."
+        case 405: "The server does not take this method here (405): correct method or url."
+        case 414, 431:
+            "The server finds the url too long (\(status)): shorten location_template, or send it in a body (method, body)."
+        case 415:
+            "The server does not take this kind of body (415): set compress to false, or correct body, a Content-Type in "
+                + "headers, or url."
+        default: BeekonFormat.advice(status)
+        }
+    }
+}

@@ -34,7 +34,7 @@ extension Bench {
                 StoredRequest(
                     format: Format.osmand.rawValue,
                     head: draft.locations.first.flatMap {
-                        OsmAndFormat(deviceID: "van1").request($0, extras: nil).head
+                        OsmAndFormat(.init(deviceID: "van1")).request($0, extras: nil).head
                     }, body: [])
             }
         }

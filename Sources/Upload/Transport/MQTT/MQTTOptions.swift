@@ -50,7 +50,7 @@ package struct MQTTOptions: Equatable, Sendable {
     /// - Returns: nil when its url names no broker.
     package init?(_ sync: Settings.Sync, clientID: String, connectedAt time: Timestamp) {
         guard case .owntracks(let own) = sync.format, let mqtt = own.mqtt else { return nil }
-        let topic = OwnTracksFormat(user: own.username?.text, deviceID: own.deviceID).topic
+        let topic = OwnTracksFormat(own).topic
         self.init(
             url: sync.url, clientID: clientID,
             // A name alone is for the topic: without a password there is no login.

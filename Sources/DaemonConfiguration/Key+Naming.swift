@@ -4,7 +4,8 @@ extension Key {
     /// First part of the name of a further destination's setting.
     static let destination = "destination"
 
-    private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
+    /// Places in ``all``.
+    private static let places = Dictionary(uniqueKeysWithValues: zip(all.map(\.name), all.indices))
     private static let open = all.filter(\.isOpen)
 
     /// Every table that has settings: `sync`, `sync.auth`, …
@@ -42,9 +43,9 @@ extension Key {
 
     /// The setting of exactly this name, open tables included.
     static func exactly(_ name: String) -> Key? {
-        guard let (destination, row) = parts(name) else { return byName[name] }
+        guard let (destination, row) = parts(name) else { return places[name].map { all[$0] } }
         guard Settings.Destination.complaint(aboutName: destination) == nil else { return nil }
-        let key = row == sharedAuth.name ? sharedAuth : byName[row]
+        let key = row == sharedAuth.name ? sharedAuth : places[row].map { all[$0] }
         return key?.placed(in: destination)
     }
 

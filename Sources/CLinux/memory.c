@@ -3,6 +3,7 @@
 
 #include <link.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
@@ -33,7 +34,27 @@ void clinux_use_one_heap(void) {
     (void)mallopt(M_ARENA_MAX, 1);
 }
 
+// What this thread's stack has held below its present depth.
+static void release_stack(void) {
+    pthread_attr_t attributes;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
+        return;
+    }
+    void *low = NULL;
+    size_t size = 0;
+    (void)pthread_attr_getstack(&attributes, &low, &size);
+    (void)pthread_attr_destroy(&attributes);
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    // The calls from here, and signals, need some of it at once.
+    uintptr_t end = ((uintptr_t)__builtin_frame_address(0) & ~(page - 1)) - 4 * page;
+    if (low != NULL && (uintptr_t)low < end) {
+        // The main thread's has gaps in it, which are passed over.
+        (void)madvise(low, end - (uintptr_t)low, MADV_DONTNEED);
+    }
+}
+
 void clinux_release_unused_memory(void) {
+    release_stack();
     malloc_trim(0);
     dl_iterate_phdr(release_object, NULL);
 }

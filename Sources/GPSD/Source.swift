@@ -51,20 +51,8 @@ package struct Source: ~Copyable {
         package init() {}
     }
 
-    /// Looks up one of the addresses of a host, the first of which is 0; nil when there are no more. What it returns begins a
-    /// connection there, without blocking.
-    package typealias Dialler = (_ host: String, _ port: UInt16, _ index: Int) throws(SystemError) -> (
-        () throws(SystemError) -> FileDescriptor
-    )?
-
-    /// Over the network, after the resolver has said where.
-    package static func network(
-        _ host: String, _ port: UInt16, _ index: Int
-    ) throws(SystemError) -> (() throws(SystemError) -> FileDescriptor)? {
-        guard let address = try Address.resolve(host: host, port: port, index: index) else { return nil }
-        return { () throws(SystemError) in try address.connection() }
-    }
-
+    /// Seconds allowed for the resolver, which tries three servers twice for 5 s each as a rule.
+    static let lookupTimeout = 30.0
     /// Seconds allowed for connecting.
     static let connectTimeout = 5.0
     /// Seconds of silence after which gpsd is asked for a sign of life: when idle, it sends nothing on its own.
@@ -79,7 +67,9 @@ package struct Source: ~Copyable {
     enum State {
         case released
         case waiting(until: BootInstant)
-        case connecting(since: BootInstant)
+        case lookingUp(HostLookup, since: BootInstant)
+        /// The others are tried when this address fails.
+        case connecting(since: BootInstant, others: ArraySlice<Dialler.Dial>)
         case watching(lastHeard: BootInstant, askedAt: BootInstant?)
     }
 
@@ -96,7 +86,8 @@ package struct Source: ~Copyable {
     var backOff = BackOff(first: 1, ceiling: 30)
     var random: RandomSource
     let dialler: Dialler
-    var addressIndex = 0
+    /// The resolver's latest, which may still be asked while another connection is due.
+    var lookup: HostLookup?
     /// Paths of the receivers that gpsd has; nil until it has listed them.
     var devices: [String]?
     var lastFix: BootInstant?
@@ -109,7 +100,7 @@ package struct Source: ~Copyable {
     /// - Returns: nil when memory for libgps is exhausted.
     package init?(
         host: String, port: UInt16, device: String, random: RandomSource = RandomSource(),
-        dialler: @escaping Dialler = Source.network
+        dialler: Dialler = .network
     ) {
         guard let parser = ReportParser() else { return nil }
         self.init(parser, host: host, port: port, device: device, random, dialler)
@@ -117,7 +108,7 @@ package struct Source: ~Copyable {
 
     private init(
         _ parser: consuming ReportParser, host: String, port: UInt16, device: String, _ random: RandomSource,
-        _ dialler: @escaping Dialler
+        _ dialler: Dialler
     ) {
         self.parser = parser
         self.host = host
@@ -140,7 +131,8 @@ package struct Source: ~Copyable {
         switch state {
         case .released: return nil
         case .waiting(let until): return until
-        case .connecting(let since): return since.advanced(bySeconds: Self.connectTimeout)
+        case .lookingUp(_, let since): return since.advanced(bySeconds: Self.lookupTimeout)
+        case .connecting(let since, _): return since.advanced(bySeconds: Self.connectTimeout)
         case .watching(let lastHeard, let askedAt):
             let quiet =
                 askedAt?.advanced(bySeconds: Self.answerTimeout)
@@ -160,7 +152,7 @@ package struct Source: ~Copyable {
     ) -> SourceHealth {
         switch state {
         case .released: return .released
-        case .waiting, .connecting: return .disconnected
+        case .waiting, .lookingUp, .connecting: return .disconnected
         case .watching: break
         }
         // Something that accepts connections need not be a gpsd that answers.
@@ -214,7 +206,9 @@ package struct Source: ~Copyable {
             switch state {
             case .released: break
             case .waiting(let until): if now >= until { try connect(now: now) }
-            case .connecting(let since): try finishConnecting(since: since, now: now, &events)
+            case .lookingUp(let lookup, let since): try finishLookup(lookup, since: since, now: now)
+            case .connecting(let since, let others):
+                try finishConnecting(since: since, others: others, now: now, &events)
             case .watching(let lastHeard, let askedAt):
                 try readReports(lastHeard: lastHeard, askedAt: askedAt, now: now, &events)
             }

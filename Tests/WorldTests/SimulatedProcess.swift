@@ -32,7 +32,7 @@ final class SimulatedProcess {
         guard
             let reader = Reader(
                 hub: hub, settings: settings, random: random,
-                gpsd: { (_, _, index) throws(SystemError) in receiver.dial(index) }),
+                gpsd: Dialler { _, _ in .known([receiver.dial]) }),
             let uploader = Uploader(
                 port: hub.uploaders.main, hub: hub,
                 inForce: SettingsInForce(revision: revision, settings: settings), installID: "i",

@@ -22,12 +22,7 @@ final class SimulatedReceiver {
     }
 
     /// Connects a daemon; the one before is not heard any more.
-    func dial(_ index: Int) -> (() throws(SystemError) -> FileDescriptor)? {
-        guard index == 0 else { return nil }
-        return { () throws(SystemError) in try self.open() }
-    }
-
-    private func open() throws(SystemError) -> FileDescriptor {
+    func dial() throws(SystemError) -> FileDescriptor {
         var ends: [Int32] = [-1, -1]
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         guard downUntil <= clock(), socketpair(AF_UNIX, kind, 0, &ends) == 0 else {

@@ -19,13 +19,13 @@ final class GPSDLink {
     private var settings: Settings.GPSD
     private var source: Source
     private let random: RandomSource
-    private let dialler: Source.Dialler
+    private let dialler: Dialler
     private var connection = Connection.none
     /// As it was last noted.
     private(set) var health = SourceHealth.released
 
     /// - Returns: nil when there is no memory for libgps.
-    init?(_ settings: Settings.GPSD, _ random: RandomSource, _ dialler: @escaping Source.Dialler) {
+    init?(_ settings: Settings.GPSD, _ random: RandomSource, _ dialler: Dialler) {
         guard let source = Source(settings, random, dialler) else { return nil }
         self.settings = settings
         self.source = source
@@ -151,7 +151,7 @@ final class GPSDLink {
 }
 
 extension Source {
-    init?(_ settings: Settings.GPSD, _ random: RandomSource, _ dialler: @escaping Source.Dialler) {
+    init?(_ settings: Settings.GPSD, _ random: RandomSource, _ dialler: Dialler) {
         self.init(
             host: settings.host, port: settings.port, device: settings.device, random: random,
             dialler: dialler)

@@ -50,7 +50,7 @@ final class Reader: Turns {
     /// - Returns: nil when there is no memory for libgps.
     init?(
         hub: Hub, settings: Settings, random: RandomSource = RandomSource(),
-        gpsd dialler: @escaping Source.Dialler = Source.network
+        gpsd dialler: Dialler = .network
     ) {
         guard let link = GPSDLink(settings.gpsd, random, dialler) else { return nil }
         self.hub = hub

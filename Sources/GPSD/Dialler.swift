@@ -36,6 +36,9 @@ package struct Dialler {
     }
 
     static func dials(_ addresses: [Address]) -> [Dial] {
-        addresses.map { address in { () throws(SystemError) in try address.connection() } }
+        // As `map`, the compiler of Swift 6.3 crashes over it.
+        var dials: [Dial] = []
+        for address in addresses { dials.append(address.connection) }
+        return dials
     }
 }

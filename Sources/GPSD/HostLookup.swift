@@ -36,20 +36,21 @@ package struct Address: Sendable {
 
     private let family: Int32
     private let description: String
-    private var storage: sockaddr_storage
+    private let storage: sockaddr_storage
     private let length: socklen_t
 
     private init(_ info: addrinfo, description: String) {
         family = info.ai_family
         length = info.ai_addrlen
         self.description = description
-        storage = sockaddr_storage()
+        var storage = sockaddr_storage()
         withUnsafeMutableBytes(of: &storage) { target in
             let count = min(target.count, Int(info.ai_addrlen))
             if let source = info.ai_addr {
                 target.copyMemory(from: UnsafeRawBufferPointer(start: source, count: count))
             }
         }
+        self.storage = storage
     }
 
     /// Begins a connection that does not block.

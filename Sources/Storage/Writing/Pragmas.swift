@@ -15,7 +15,7 @@ enum Pragmas {
             synchronous(options),
             // The WAL is reused, not truncated: a write that does not grow the file needs no journal of the file system.
             ("journal_size_limit = 16777216", "journal_size_limit", "16777216"),
-            ("cache_size = -256", "cache_size", "-256"),
+            ("cache_size = -512", "cache_size", "-512"),
             ("temp_store = MEMORY", "temp_store", "2"),
             ("mmap_size = 0", "mmap_size", "0"),
             ("foreign_keys = OFF", "foreign_keys", "0"),

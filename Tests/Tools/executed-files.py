@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Which source files beekond executes for one fix, and for one batch: how long the two paths are that matter.
 
-Usage: executed-files [--tree DIR] [--skip-build]; DIR is a checkout, which may be an earlier one. Needs gdb.
+Usage: executed-files.py [--tree DIR] [--skip-build]; DIR is a checkout, which may be an earlier one. Needs gdb.
 
 Builds beekond with counters in DIR/.build-executed, and lets a debugger set them to zero before, and write them after: a fix that
 is stored; a batch that is sent on schedule and acknowledged. In each window the daemon's idle turns happen as well.
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 for folder in ("Tests/System", "etc/demo"):
     sys.path.insert(0, str(ROOT / folder))
 sys.dont_write_bytecode = True
+# Those of another LLVM cannot read what Swift's wrote.
+TOOLS = Path(shutil.which("swift") or "swift").resolve().parent
 PROFILE = "-Xswiftc -profile-generate -Xswiftc -profile-coverage-mapping".split()
 
 
@@ -37,10 +40,10 @@ class Counters:
         """The files of which a function was executed since the reset."""
         raw, merged = os.path.join(self.folder, "now.profraw"), os.path.join(self.folder, name + ".profdata")
         self._call("__llvm_profile_write_file()")
-        subprocess.run(["llvm-profdata", "merge", "-o", merged, raw], check=True)
+        subprocess.run([TOOLS / "llvm-profdata", "merge", "-o", merged, raw], check=True)
         os.unlink(raw)
         report = subprocess.run(
-            ["llvm-cov", "export", "-summary-only", f"-instr-profile={merged}", str(self.program)],
+            [TOOLS / "llvm-cov", "export", "-summary-only", f"-instr-profile={merged}", str(self.program)],
             check=True, capture_output=True, text=True)
         files = json.loads(report.stdout)["data"][0]["files"]
         return sorted(file["filename"].split("/Sources/", 1)[1] for file in files

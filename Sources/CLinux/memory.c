@@ -34,8 +34,7 @@ void clinux_use_one_heap(void) {
     (void)mallopt(M_ARENA_MAX, 1);
 }
 
-// What this thread's stack has held below its present depth.
-static void release_stack(void) {
+void clinux_release_unused_stack(void) {
     pthread_attr_t attributes;
     if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
         return;
@@ -45,7 +44,7 @@ static void release_stack(void) {
     (void)pthread_attr_getstack(&attributes, &low, &size);
     (void)pthread_attr_destroy(&attributes);
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    // The calls from here, and signals, need some of it at once.
+    // Whatever is called next, and signals, need some of it at once.
     uintptr_t end = ((uintptr_t)__builtin_frame_address(0) & ~(page - 1)) - 4 * page;
     if (low != NULL && (uintptr_t)low < end) {
         // The main thread's has gaps in it, which are passed over.
@@ -54,7 +53,7 @@ static void release_stack(void) {
 }
 
 void clinux_release_unused_memory(void) {
-    release_stack();
+    clinux_release_unused_stack();
     malloc_trim(0);
     dl_iterate_phdr(release_object, NULL);
 }

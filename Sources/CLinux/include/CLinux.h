@@ -43,6 +43,9 @@ void clinux_use_one_heap(void);
 // again from the page cache when used.
 void clinux_release_unused_memory(void);
 
+// Releases what this thread's stack has held below its present depth, but for 16 KB.
+void clinux_release_unused_stack(void);
+
 // struct ucred needs _GNU_SOURCE, with which this module's fd_set would conflict with that of the Glibc module.
 struct clinux_credentials {
     int32_t pid;

@@ -112,6 +112,7 @@ extension Uploader {
             trouble: report.trouble(outcome))
         for token in attempt.askers { outbox.complete(token, .success(.synced(result))) }
         if result.uploaded >= Self.longDrain { releaseMemory() }
+        releaseUnusedStack()
     }
 
     /// Gives back what a long drain took: the next may be months away.

@@ -42,7 +42,6 @@ extension PostgresSession {
                 try copy(group.locations(of: fresh.places), into: "locations")
                 try copy(group.events(of: fresh.places), into: "events")
                 try copy(group.vehicleEvents(of: fresh.places), into: "vehicle_events")
-                try noteLatest(group.latest(of: fresh.places))
                 try noteAhead(group.ahead(of: fresh.places))
                 return try receipts(of: group, fresh, inserted: nil)
             }
@@ -69,7 +68,6 @@ extension PostgresSession {
                     inserted.insert(PostgresGroup.Key(device: device, time: time, id: id))
                 }
             }
-            try noteLatest(group.latest(of: fresh.places))
             try noteAhead(group.ahead(of: fresh.places))
             return try receipts(of: group, fresh, inserted: inserted)
         }
@@ -81,7 +79,6 @@ extension PostgresSession {
     private func begin(_ group: PostgresGroup) throws(Refusal) -> PostgresGroup.Fresh {
         try noteTokens(group.newTokens)
         let fresh = try insertBatches(group)
-        try notePresence(group.presences)
         try noteResults(group)
         let extras = group.extras(of: fresh.places)
         if !extras.isEmpty {
@@ -111,12 +108,19 @@ extension PostgresSession {
         }
     }
 
+    /// Which batches are new, and when the devices were here: one statement, since each costs a way to the database and back.
+    /// PostgreSQL carries out the second part, of which nothing is asked, when the first is complete.
     private func insertBatches(_ group: PostgresGroup) throws(Refusal) -> PostgresGroup.Fresh {
-        let firsts = group.firsts
-        guard !firsts.isEmpty else { return group.fresh(inserted: [], known: [:]) }
+        let (firsts, presences) = (group.firsts, group.presences)
+        guard !firsts.isEmpty else {
+            if !presences.isEmpty { _ = try query(Self.presence(from: 1), with: Self.presence(presences)) }
+            return group.fresh(inserted: [], known: [:])
+        }
         let batches = firsts.map { group.submission($0) }
+        let seen = presences.isEmpty ? "" : "WITH seen AS (\(Self.presence(from: 5)))"
         let rows = try query(
             """
+            \(seen)
             INSERT INTO batches(device, id, received, digest) SELECT * FROM unnest($1, $2, $3, $4)
             ON CONFLICT DO NOTHING RETURNING device, id
             """,
@@ -125,7 +129,7 @@ extension PostgresSession {
                 .array(.uuid, batches.map { .id($0.batch.id) }),
                 .array(.int8, batches.map { .integer($0.received.milliseconds) }),
                 .array(.int8, firsts.map { .optional(group.digests[$0]) }),
-            ])
+            ] + (presences.isEmpty ? [] : Self.presence(presences)))
         let inserted = Set(rows.compactMap { PostgresGroup.BatchKey($0) })
         let others = batches.filter { !inserted.contains(PostgresGroup.BatchKey($0)) }
         return group.fresh(inserted: inserted, known: others.isEmpty ? [:] : try digests(of: others))
@@ -152,36 +156,41 @@ extension PostgresSession {
         return digests
     }
 
-    /// - Parameter submissions: by device, each device once.
-    private func notePresence(_ submissions: [Submission]) throws(Refusal) {
-        guard !submissions.isEmpty else { return }
-        let statuses = submissions.map { submission in
-            submission.batch.remarks.status.map { String(decoding: $0, as: UTF8.self) }
-        }
-        _ = try query(
-            """
+    /// When devices were here, and what they said of themselves.
+    ///
+    /// - Parameter first: the number of its first parameter, of eight.
+    private static func presence(from first: Int) -> String {
+        let places = (first..<first + 8).map { "$\($0)" }.joined(separator: ", ")
+        return """
             INSERT INTO presence(device, seen, install_id, platform, version, model, status, status_time, writer)
-            SELECT *, 3 FROM unnest($1, $2, $3, $4, $5, $6, $7, $8)
+            SELECT *, 3 FROM unnest(\(places))
             ON CONFLICT (device) DO UPDATE SET
                 seen = excluded.seen, install_id = excluded.install_id,
                 platform = excluded.platform, version = excluded.version, model = excluded.model,
                 status = coalesce(excluded.status, presence.status),
                 status_time = coalesce(excluded.status_time, presence.status_time)
-            """,
-            with: [
-                .array(.int8, submissions.map { .integer($0.device) }),
-                .array(.int8, submissions.map { .integer($0.wall.milliseconds) }),
-                .array(.uuid, submissions.map { $0.batch.device.installID.map { .id($0) } ?? .null }),
-                .array(.text, submissions.map { .text($0.batch.device.platform) }),
-                .array(.text, submissions.map { .text($0.batch.device.version) }),
-                .array(.text, submissions.map { .optional($0.batch.device.model) }),
-                .array(.text, statuses.map { .optional($0) }),
-                .array(
-                    .int8,
-                    zip(submissions, statuses).map { submission, status in
-                        .optional(status == nil ? nil : submission.wall.milliseconds)
-                    }),
-            ])
+            """
+    }
+
+    /// - Parameter submissions: by device, each device once.
+    private static func presence(_ submissions: [Submission]) -> [PostgresValue] {
+        let statuses = submissions.map { submission in
+            submission.batch.remarks.status.map { String(decoding: $0, as: UTF8.self) }
+        }
+        return [
+            .array(.int8, submissions.map { .integer($0.device) }),
+            .array(.int8, submissions.map { .integer($0.wall.milliseconds) }),
+            .array(.uuid, submissions.map { $0.batch.device.installID.map { .id($0) } ?? .null }),
+            .array(.text, submissions.map { .text($0.batch.device.platform) }),
+            .array(.text, submissions.map { .text($0.batch.device.version) }),
+            .array(.text, submissions.map { .optional($0.batch.device.model) }),
+            .array(.text, statuses.map { .optional($0) }),
+            .array(
+                .int8,
+                zip(submissions, statuses).map { submission, status in
+                    .optional(status == nil ? nil : submission.wall.milliseconds)
+                }),
+        ]
     }
 
     private func noteResults(_ group: PostgresGroup) throws(Refusal) {
@@ -208,7 +217,7 @@ extension PostgresSession {
     private func receipts(
         of group: PostgresGroup, _ fresh: PostgresGroup.Fresh, inserted: Set<PostgresGroup.Key>?
     ) throws(Refusal) -> [Receipt] {
-        let (known, waiting) = try knownAndWaiting(group)
+        let (known, waiting) = try knownAndWaiting(group, newest: group.latest(of: fresh.places))
         let judgements = try judgeInstallations(of: group, known)
         let obedient = Set(
             group.places.filter { judgements[$0].standing != .other }.map { group.submission($0).device })
@@ -232,13 +241,17 @@ extension PostgresSession {
         return receipts
     }
 
-    /// Which installations the devices of a group are, and what they are to do: one statement, since each costs a way to the
-    /// database and back. It comes behind the locks on presence, so that two servers never bind two installations.
+    /// Which installations the devices of a group are, and what they are to do; and where they are now is noted: one statement,
+    /// since each costs a way to the database and back. It comes behind the locks on presence, so that two servers never bind two
+    /// installations.
+    ///
+    /// - Parameter newest: by device, each device once.
     private func knownAndWaiting(
-        _ group: PostgresGroup
+        _ group: PostgresGroup, newest: [(device: Int64, row: LocationRow)]
     ) throws(Refusal) -> (known: [Int64: Installations.Known], waiting: [WaitingCommand]) {
         let rows = try query(
             """
+            \(newest.isEmpty ? "" : "WITH newest AS (\(Self.latest(from: 3)))")
             SELECT device, number, name, arguments, expires, offered, NULL::uuid AS id, NULL::bigint AS state
             FROM (\(WaitingCommand.query("device = ANY($1)"))) AS waiting
             UNION ALL
@@ -246,7 +259,7 @@ extension PostgresSession {
             """,
             with: [
                 .array(.int8, group.devices.map { .integer($0) }), .cell(.integer(group.age.milliseconds)),
-            ])
+            ] + (newest.isEmpty ? [] : Self.latest(newest)))
         let waiting = rows.compactMap { WaitingCommand($0) }
         return (
             Installations.known(rows.map { [$0[0], $0[6], $0[7]] }),
@@ -308,28 +321,33 @@ extension PostgresSession {
         return commands
     }
 
-    /// - Parameter rows: by device, each device once.
-    private func noteLatest(_ rows: [(device: Int64, row: LocationRow)]) throws(Refusal) {
-        guard !rows.isEmpty else { return }
-        func column(_ value: (LocationRow) -> Double?) -> PostgresValue {
-            .array(.float8, rows.map { .optional(value($0.row)) })
-        }
-        _ = try query(
-            """
-            INSERT INTO latest SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+    /// Where devices are now.
+    ///
+    /// - Parameter first: the number of its first parameter, of ten.
+    private static func latest(from first: Int) -> String {
+        let places = (first..<first + 10).map { "$\($0)" }.joined(separator: ", ")
+        return """
+            INSERT INTO latest SELECT * FROM unnest(\(places))
             ON CONFLICT (device) DO UPDATE SET
                 time = excluded.time, id = excluded.id, latitude = excluded.latitude,
                 longitude = excluded.longitude, accuracy = excluded.accuracy, speed = excluded.speed,
                 bearing = excluded.bearing, altitude = excluded.altitude, codes = excluded.codes
             WHERE excluded.time > latest.time
-            """,
-            with: [
-                .array(.int8, rows.map { .integer($0.device) }),
-                .array(.int8, rows.map { .integer($0.row.time.milliseconds) }),
-                .array(.uuid, rows.map { .id($0.row.id) }), column { $0.latitude }, column { $0.longitude },
-                column { $0.accuracy }, column { $0.speed }, column { $0.bearing }, column { $0.altitude },
-                .array(.int8, rows.map { .integer(Int64($0.row.codes.rawValue)) }),
-            ])
+            """
+    }
+
+    /// - Parameter rows: by device, each device once.
+    private static func latest(_ rows: [(device: Int64, row: LocationRow)]) -> [PostgresValue] {
+        func column(_ value: (LocationRow) -> Double?) -> PostgresValue {
+            .array(.float8, rows.map { .optional(value($0.row)) })
+        }
+        return [
+            .array(.int8, rows.map { .integer($0.device) }),
+            .array(.int8, rows.map { .integer($0.row.time.milliseconds) }),
+            .array(.uuid, rows.map { .id($0.row.id) }), column { $0.latitude }, column { $0.longitude },
+            column { $0.accuracy }, column { $0.speed }, column { $0.bearing }, column { $0.altitude },
+            .array(.int8, rows.map { .integer(Int64($0.row.codes.rawValue)) }),
+        ]
     }
 
     /// - Parameter submissions: by device.

@@ -224,8 +224,8 @@ extension Settings.Sync {
         for place in Self.places {
             let loaded = try Workshop().load(Self.text(place, format, ""))
             let sync = try #require(Self.sync(loaded.settings, place))
-            let isForeign = ![.beekon, .template].contains(format)
-            let isOneRow = [.owntracks, .osmand].contains(format)
+            // Which formats are which, UploadTests/ForeignAnswerTests says.
+            let (isForeign, isOneRow) = (format.traits.isForeign, format.traits.isOneRow)
             #expect(sync.format.name == format && sync.format.order == .oldest)
             #expect(sync.onReject == (isForeign ? .keep : .drop) && sync.batchSize == (isOneRow ? 1 : 100))
             let values = Dictionary(uniqueKeysWithValues: loaded.listing.map { ($0.key, $0.value) })

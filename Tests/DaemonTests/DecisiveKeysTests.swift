@@ -143,6 +143,11 @@ struct DecisiveKeysTests {
         }
     }
 
+    @Test("every format stands in `every`")
+    func formats() throws {
+        #expect(try Set(Self.every.map { try sync($0).format.name }) == Set(Settings.Format.Name.allCases))
+    }
+
     private func sync(_ text: String) throws -> Settings.Sync {
         let folder = try TemporaryDirectory()
         let text = text.contains("url = ") ? text : Self.url + "\n" + text

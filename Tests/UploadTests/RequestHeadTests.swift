@@ -36,6 +36,10 @@ import Tracking
         #expect(request.head?.count ?? 0 <= Request.headLimit)
     }
 
+    @Test("and each format has one above") func formats() {
+        #expect(Set(Self.requests.map(\.format)) == Set(Format.allCases))
+    }
+
     @Test("a batch of beekon's own needs none, and only that") func none() {
         #expect(BeekonFormat.request(body: [1]).head == nil)
         #expect(Request(format: "beekon", head: nil, body: [1]) == BeekonFormat.request(body: [1]))

@@ -1,4 +1,5 @@
 import Base
+import GPSD
 import Linux
 import Storage
 import Support

@@ -8,7 +8,8 @@ extension Settings {
         package static let traits = FormatTraits(
             isOneRow: false, isForeign: false, namesBatch: true, needsDeviceID: false,
             geofenceEvents: .always,
-            vehicleEvents: .always, hasOdometer: false, battery: .never, heartbeat: .envelope)
+            vehicleEvents: .always, hasOdometer: false, battery: .never, heartbeat: .envelope,
+            takesEmptyBatch: true)
 
         /// Further root fields, which may be secrets; none takes the name of a field of the envelope.
         package var params = BodyFields()

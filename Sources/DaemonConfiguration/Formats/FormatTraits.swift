@@ -33,4 +33,6 @@ package struct FormatTraits: Equatable, Sendable {
     /// The battery has a place in what is said of a location.
     package let battery: Place
     package let heartbeat: Heartbeat
+    /// A batch without rows is answered like any other, and changes nothing there: so it shows whether the destination works.
+    package let takesEmptyBatch: Bool
 }

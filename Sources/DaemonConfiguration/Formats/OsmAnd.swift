@@ -3,7 +3,8 @@ extension Settings {
     package struct OsmAnd: DestinationFormat {
         package static let traits = FormatTraits(
             isOneRow: true, isForeign: true, namesBatch: false, needsDeviceID: true, geofenceEvents: .never,
-            vehicleEvents: .never, hasOdometer: true, battery: .always, heartbeat: .none)
+            vehicleEvents: .never, hasOdometer: true, battery: .always, heartbeat: .none,
+            takesEmptyBatch: false)
 
         /// `id` of the query.
         package var deviceID: String

@@ -3,7 +3,8 @@ extension Settings {
     package struct Overland: DestinationFormat {
         package static let traits = FormatTraits(
             isOneRow: false, isForeign: true, namesBatch: false, needsDeviceID: false, geofenceEvents: .never,
-            vehicleEvents: .never, hasOdometer: false, battery: .always, heartbeat: .none)
+            vehicleEvents: .never, hasOdometer: false, battery: .always, heartbeat: .none,
+            takesEmptyBatch: true)
 
         /// Property `device_id` of each location.
         package var deviceID: String?

@@ -3,7 +3,8 @@ extension Settings {
     package struct OwnTracks: DestinationFormat {
         package static let traits = FormatTraits(
             isOneRow: true, isForeign: true, namesBatch: false, needsDeviceID: true, geofenceEvents: .always,
-            vehicleEvents: .never, hasOdometer: true, battery: .always, heartbeat: .position)
+            vehicleEvents: .never, hasOdometer: true, battery: .always, heartbeat: .position,
+            takesEmptyBatch: false)
 
         /// DEVICE of the topic `owntracks/USER/DEVICE`.
         package var deviceID: String

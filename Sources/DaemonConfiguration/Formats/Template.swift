@@ -6,7 +6,8 @@ extension Settings {
         package static let traits = FormatTraits(
             isOneRow: false, isForeign: false, namesBatch: false, needsDeviceID: false,
             geofenceEvents: .shaped,
-            vehicleEvents: .never, hasOdometer: false, battery: .shaped, heartbeat: .none)
+            vehicleEvents: .never, hasOdometer: false, battery: .shaped, heartbeat: .none,
+            takesEmptyBatch: true)
 
         /// What the tag `device_id` stands for; never nil where a template has it.
         package var deviceID: String?

@@ -58,6 +58,6 @@ extension Settings.Sync {
         if case .template(let own) = format {
             return own.shape.isBatching && own.shape.body == .json ? .emptyBatch : .newestLocation
         }
-        return format.isOneRow ? .newestLocation : .emptyBatch
+        return format.name.traits.takesEmptyBatch ? .emptyBatch : .newestLocation
     }
 }

@@ -4,9 +4,11 @@ what was acknowledged is there."""
 from __future__ import annotations
 
 import collections
+import contextlib
 import http.client
 import json
 import random
+import socket
 import sqlite3
 import sys
 import tempfile
@@ -326,6 +328,65 @@ class Races(ServerTest):
             heard = 0
             while heard < 10:
                 heard += streams["bob", number].readline().startswith(b"event: device")
+
+    def test_a_body_that_comes_after_the_right_has_ended(self):
+        """Who was an admin when the request began, and is none when it has come, changes nothing."""
+        server = self.servers[0]
+        root = server.add_user("root", "admin")
+        device = server.add_device("van")
+        path = f"/v1/devices/{device['id']}"
+        for method, target, body in (
+                ("POST", "/v1/users", b'{"name":"door","role":"admin"}'), ("POST", "/v1/devices", b'{"name":"door"}'),
+                ("POST", "/v1/claims", b'{"uses":50}'), ("POST", path + "/commands", b'{"command":"stop"}'),
+                ("PUT", "/v1/users/root/password", b'{"password":"correct horse battery"}')):
+            token = server.add_user("eve", "admin")
+            link = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+            self.addCleanup(link.close)
+            link.putrequest(method, target)
+            for name, value in (
+                    ("Authorization", f"Bearer {token}"), ("Content-Type", "application/json"),
+                    ("Content-Length", str(len(body)))):
+                link.putheader(name, value)
+            # An admin, or the server would have answered; what is asked of it next has come later.
+            link.endheaders(body[:1])
+            self.assertEqual(server.ask("GET", "/v1/session", token).status, 200)
+            self.assertEqual(self.servers[-1].ask("DELETE", "/v1/users/eve", root).status, 204)
+            link.send(body[1:])
+            answer = link.getresponse()
+            answer.read()
+            self.assertEqual(answer.status, 401, target)
+        users = [user["name"] for user in server.ask("GET", "/v1/users", root).json["users"]]
+        self.assertEqual(users, ["root"])
+        self.assertEqual([row[0] for row in self.rows("SELECT name FROM devices")], ["van"])
+        for table in ("claims", "commands", "passwords"):
+            self.assertEqual(self.rows(f"SELECT * FROM {table}"), [], table)
+
+    def test_a_list_ends_with_the_right_to_it(self):
+        """However slowly it is taken."""
+        server = self.servers[0]
+        root = server.add_user("root", "admin")
+        token = server.add_user("eve", "reader")
+        device = server.add_device("van")
+        for number in range(20):
+            answer = server.post(device["access_token"], envelope(1000, FIRST_MS + number * 1_000_000))
+            self.assertEqual(answer.status, 200, answer)
+        link = socket.socket()
+        self.addCleanup(link.close)
+        link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        link.settimeout(PATIENCE)
+        link.connect(("127.0.0.1", server.port))
+        link.sendall(f"GET /v1/devices/{device['id']}/locations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
+        taken = link.recv(4096)
+        self.assertTrue(taken.startswith(b"HTTP/1.1 200"), taken)
+        self.assertEqual(self.servers[-1].ask("DELETE", "/v1/users/eve", root).status, 204)
+        # It takes a little now and then. Six seconds later the right has been looked at again.
+        end = time.monotonic() + 6
+        wait_for(lambda: link.recv(512) == b"" or time.monotonic() > end, "six seconds")
+        last = b""
+        with contextlib.suppress(ConnectionError):
+            while part := link.recv(65536):
+                last = part
+        self.assertFalse(last.endswith(b"0\r\n\r\n"), "it goes on to its end")
 
     # MARK: Retention
 

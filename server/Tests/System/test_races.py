@@ -548,6 +548,27 @@ class PostgresRaceTests(Races, ServerTest):
             for server in self.at_once(3, lambda _: self.add("--retention", "28")):
                 self.assertEqual(server.stop(), 0)
 
+    def test_settings_of_the_database_for_other_programs(self):
+        """Neither another isolation, nor connections that end when they are idle, are in the way of those who come together."""
+        self.postgres.query("ALTER DATABASE postgres SET default_transaction_isolation = 'serializable'")
+        self.postgres.query("ALTER DATABASE postgres SET idle_session_timeout = '300ms'")
+        self.servers = [self.add(), self.add()]
+        devices = [self.servers[0].add_device(f"van {number}") for number in range(4)]
+
+        def upload(number: int) -> list:
+            return [self.server_for(number + count).post(
+                devices[number % 4]["access_token"], envelope(10, FIRST_MS + (number * 100 + count) * 60_000)).status
+                for count in range(10)]
+
+        answers = self.at_once(8, upload)
+        self.assertEqual(answers, [[200] * 10] * 8)
+        # Each of their connections would have ended.
+        count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'beekon-server' AND now() - state_change > '1 s'"
+        wait_for(lambda: int(self.rows(count)[0][0]) >= 8, "connections that have been idle")
+        for device in devices:
+            for server in self.servers:
+                self.assertEqual(self.exchange(server, device["refresh_token"]).status, 200)
+
 
 # It has no servers.
 del Races

@@ -162,6 +162,21 @@ class Races(ServerTest):
             pair = answer.json
         self.assertEqual(self.exchange(self.servers[0], pair["refresh_token"]).status, 200)
 
+    def test_a_refresh_token_that_is_nobodys_writes_nothing(self):
+        """Whoever knows the number of a vehicle could make the disk write, and hold the lock that its uploads wait for."""
+        device = self.servers[0].add_device("van")
+        before = self.writes()
+        for number in range(20):
+            answer = self.exchange(self.server_for(number), f"bkr.{device['id']}.{'A' * 42}{'AEIMQUYcgkosw048'[number % 16]}")
+            self.assertEqual((answer.status, answer.json["error"]), (400, "invalid_grant"))
+        self.assertEqual(self.writes(), before)
+        self.assertEqual(self.exchange(self.servers[0], device["refresh_token"]).status, 200)
+        self.assertNotEqual(self.writes(), before, "one that is good does")
+
+    def writes(self) -> list:
+        """Changes with each time that the row of the device is written."""
+        raise NotImplementedError
+
     def test_of_pairs_that_were_offered_the_first_that_is_shown_is_the_one(self):
         """By either of its tokens, whichever of the answers arrived."""
         for name, shown in (("van", "access_token"), ("bus", "refresh_token")):
@@ -505,6 +520,11 @@ class SQLiteRaceTests(Races, ServerTest):
         with sqlite3.connect(self.servers[0].database, timeout=30) as database:
             database.execute(statement)
 
+    def writes(self) -> list:
+        self.change("CREATE TABLE IF NOT EXISTS written(device INTEGER)")
+        self.change("CREATE TRIGGER IF NOT EXISTS writes AFTER UPDATE ON devices BEGIN INSERT INTO written VALUES (old.id); END")
+        return self.rows("SELECT count(*) FROM written")
+
     def keep_days(self):
         self.assertEqual(self.servers[0].stop(), 0)
         self.servers[0].options = ("--retention", "28")
@@ -535,6 +555,10 @@ class PostgresRaceTests(Races, ServerTest):
 
     def change(self, statement: str):
         self.postgres.query(statement)
+
+    def writes(self) -> list:
+        # The transaction that has written it last.
+        return self.rows("SELECT xmin FROM devices")
 
     def keep_days(self):
         self.assertEqual(self.servers[1].stop(), 0)

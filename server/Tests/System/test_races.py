@@ -10,6 +10,7 @@ import json
 import random
 import socket
 import sqlite3
+import subprocess
 import sys
 import tempfile
 import threading
@@ -571,6 +572,34 @@ class PostgresRaceTests(Races, ServerTest):
         for _ in range(3):
             for server in self.at_once(3, lambda _: self.add("--retention", "28")):
                 self.assertEqual(server.stop(), 0)
+
+    def test_a_late_repetition_of_an_enrolment_amid_the_first_use(self):
+        """The answer to it gets lost: the vehicle still has the tokens that it has begun to use."""
+        code = self.claim(2)
+        body = json.dumps({"name": "van", "code": code, "nonce": "0123456789abcdef" * 2}).encode()
+
+        def enroll(server: Server) -> Answer:
+            return server.ask("POST", "/v1/enroll", None, body, Content_Type="application/json")
+
+        device = enroll(self.servers[0]).json
+        # What the first upload does, held for a moment before its commit.
+        with subprocess.Popen(["psql", self.postgres.address(), "-XAtq"], stdin=subprocess.PIPE, text=True) as upload:
+            assert upload.stdin
+            upload.stdin.write(
+                f"BEGIN; UPDATE devices SET revoked = revoked WHERE id = {device['id']};"
+                f"UPDATE tokens SET used = 1 WHERE device = {device['id']};\n")
+            upload.stdin.flush()
+            wait_for(lambda: self.locks("state = 'idle in transaction'") == 1, "the upload")
+            with ThreadPoolExecutor(1) as pool:
+                late = pool.submit(enroll, self.servers[1])
+                wait_for(lambda: self.locks("wait_event_type = 'Lock'") == 1, "the repetition waits for it")
+                upload.stdin.write("COMMIT;\n")
+                upload.stdin.close()
+                self.assertEqual(late.result(PATIENCE).status, 409)
+        self.assertEqual(self.servers[0].post(device["access_token"], envelope(1)).status, 200)
+
+    def locks(self, which: str) -> int:
+        return int(self.rows(f"SELECT count(*) FROM pg_stat_activity WHERE {which} AND pid <> pg_backend_pid()")[0][0])
 
     def test_settings_of_the_database_for_other_programs(self):
         """Neither another isolation, nor connections that end when they are idle, are in the way of those who come together."""

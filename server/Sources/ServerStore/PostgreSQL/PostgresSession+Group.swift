@@ -187,13 +187,17 @@ extension PostgresSession {
     private func noteResults(_ group: PostgresGroup) throws(Refusal) {
         let results = group.results
         guard !results.isEmpty else { return }
-        // Those that wait are locked by key: two servers never wait for each other.
+        // Those that wait are locked by key: two servers never wait for each other. What another installation than the device's
+        // says it has done, it was not told to do.
         _ = try query(
             """
             UPDATE commands SET finished = r.finished, result = r.result FROM (
                 SELECT c.device, c.number, k.finished, k.result
-                FROM unnest($1, $2, $3, $4) AS k(device, number, finished, result)
+                FROM unnest($1, $2, $3, $4, $5) AS k(device, number, finished, result, installation)
                     JOIN commands c ON c.device = k.device AND c.number = k.number AND c.finished IS NULL
+                WHERE NOT EXISTS (
+                    SELECT FROM installations i
+                    WHERE i.device = k.device AND i.state = 1 AND i.id IS DISTINCT FROM k.installation)
                 ORDER BY c.device, c.number FOR UPDATE OF c) AS r
             WHERE commands.device = r.device AND commands.number = r.number
             """,
@@ -202,6 +206,7 @@ extension PostgresSession {
                 .array(.int8, results.map { .integer($0.number) }),
                 .array(.int8, results.map { .integer($0.submission.received.milliseconds) }),
                 .array(.text, results.map { .text(String(decoding: $0.result.object, as: UTF8.self)) }),
+                .array(.uuid, results.map { $0.submission.batch.device.installID.map { .id($0) } ?? .null }),
             ])
     }
 

@@ -35,7 +35,8 @@ extension SQLiteSession {
         }
         try notePresence(of: submission)
         let (standing, other) = try judgeInstallation(of: submission)
-        try noteResults(of: submission)
+        // What another says it has done, it was not told to do.
+        if standing != .other { try noteResults(of: submission) }
         var receipt = try insertRows(of: submission)
         receipt.otherInstallation = other
         guard standing != .other else { return receipt }

@@ -5,6 +5,8 @@ internal import SQLite
 extension SQLiteSession {
     func store(_ group: [Submission]) throws(StoreError) -> [Receipt] {
         let receipts: [Receipt]
+        // What is known to be lost gets no more.
+        try confirm()
         do throws(SQLiteError) {
             receipts = try connection.transaction { () throws(SQLiteError) in
                 var receipts: [Receipt] = []

@@ -28,6 +28,8 @@ struct Handlers: Sendable {
         /// This machine's clock, and the lesser of it and the database's.
         let now: Timestamp
         let wall: Timestamp
+        /// Throws when the right has ended meanwhile.
+        let confirm: Right.Confirm
 
         func query() throws(Problem) -> LocationQuery {
             try LocationQuery(request.uri.query.map { $0[...] })
@@ -112,7 +114,7 @@ struct Handlers: Sendable {
             return try await isRead ? registry.users() : registry.addUser(call.request, now: call.now)
         case .user(let name): return try await registry.removeUser(name)
         case .password(let name):
-            return try await login.setPassword(of: name, call.request, now: call.wall)
+            return try await login.setPassword(of: name, call.request, now: call.wall, call.confirm)
         case .clock: return try await ingest.clock.confirm()
         case .doctor: return try await operation.facts(now: call.now)
         case .backup: return try await operation.backup(call.request)

@@ -112,7 +112,11 @@ struct Login: Sendable {
     }
 
     /// `PUT /v1/users/NAME/password` with `{"password":…}`
-    func setPassword(of name: String, _ request: Request, now: Timestamp) async throws -> Response {
+    ///
+    /// - Parameter confirm: throws when the right of who asks has ended.
+    func setPassword(
+        of name: String, _ request: Request, now: Timestamp, _ confirm: Right.Confirm
+    ) async throws -> Response {
         let (body, _) = try await bodies.read(request, limit: Fields.limit)
         let fields = try Fields(body, request.headers)
         let password = try fields.text("password")
@@ -120,7 +124,10 @@ struct Login: Sendable {
             throw Problem(field: "password", complaint)
         }
         guard Devices.canBe(name) else { throw Problem.notFound("There is no user of that name.") }
-        guard try await passwords.set(password, of: name, now: now) else {
+        let hashed = try await passwords.hashed(password, of: name)
+        // Others may have been before it in the line, for seconds.
+        try await confirm()
+        guard try await passwords.set(hashed, of: name, now: now) else {
             throw Problem.notFound("There is no user of that name.")
         }
         return Response(status: .noContent)

@@ -219,6 +219,9 @@ struct PostgresGroup {
     /// The same, by which commands expire.
     var age: Timestamp { group.map(\.age).max() ?? Timestamp(milliseconds: 0) }
 
+    /// The latest moment that it can be.
+    var latest: Timestamp { group.map(\.latest).max() ?? Timestamp(milliseconds: 0) }
+
     /// The extras of the new batches, each once, by key.
     func extras(
         of places: [Int]

@@ -251,6 +251,7 @@ extension PostgresSession {
             """,
             with: [
                 .array(.int8, group.devices.map { .integer($0) }), .cell(.integer(group.age.milliseconds)),
+                .cell(.integer(WaitingCommand.last(group.latest))),
             ])
         let waiting = rows.compactMap { WaitingCommand($0) }
         return (
@@ -268,7 +269,7 @@ extension PostgresSession {
         for place in changed {
             guard let change = judgements[place].change, change.told != nil else { continue }
             let submission = group.submission(place)
-            try Installations.write(change, of: submission.device, now: submission.received) {
+            try Installations.write(change, of: submission.device, now: submission.wall) {
                 (sql, values) throws(Refusal) in try query(sql, values)
             }
         }
@@ -289,7 +290,7 @@ extension PostgresSession {
             with: [
                 .array(.int8, submissions.map { .integer($0.device) }),
                 .array(.uuid, submissions.map { $0.batch.device.installID.map { .id($0) } ?? .null }),
-                .array(.int8, submissions.map { .integer($0.received.milliseconds) }),
+                .array(.int8, submissions.map { .integer($0.wall.milliseconds) }),
                 .cell(.integer(Installations.State.bound.rawValue)),
             ])
     }

@@ -62,7 +62,7 @@ extension SQLiteSession {
         var known = Installations.known(rows)[submission.device] ?? Installations.Known()
         let (standing, change) = known.judge(submission)
         guard let change else { return (standing, nil) }
-        try Installations.write(change, of: submission.device, now: submission.received) {
+        try Installations.write(change, of: submission.device, now: submission.wall) {
             (sql, values) throws(SQLiteError) in try self.rows(sql, values)
         }
         return (standing, change.told)
@@ -226,7 +226,10 @@ extension SQLiteSession {
     private func waitingCommands(for submission: Submission) throws(SQLiteError) -> [WaitingCommand] {
         let commands = try rows(
             WaitingCommand.query("device = $1"),
-            [.integer(submission.device), .integer(submission.age.milliseconds)]
+            [
+                .integer(submission.device), .integer(submission.age.milliseconds),
+                .integer(WaitingCommand.last(submission.latest)),
+            ]
         ).compactMap { WaitingCommand($0) }.prefixThatFits
         for command in commands where !command.wasOffered {
             _ = try change(

@@ -9,6 +9,11 @@ struct Identity: Equatable {
     var session: Secret?
     /// Hash of a device's token that has not been shown before; nil for any other.
     var newToken: [UInt8]?
+
+    /// A person, or a program of theirs.
+    var isOfUser: Bool {
+        if case .user = caller { true } else { false }
+    }
 }
 
 /// Who asks.

@@ -63,8 +63,9 @@ final class Gatekeeper: Sendable {
 
     private func browser(_ headers: HTTPFields, now: Timestamp) async throws -> Identity {
         guard let secret = Self.session(headers) else { return Identity(caller: .nobody) }
+        let latest = clock.latest(now)
         let user = try await store.read { session throws(StoreError) in
-            try Sessions.user(of: secret, now: now, in: session)
+            try Sessions.user(of: secret, now: now, latest: latest, in: session)
         }
         guard let user else { return Identity(caller: .nobody) }
         return Identity(caller: .user(user.role), name: user.name, session: secret)

@@ -1,27 +1,27 @@
-internal import Base
 internal import Synchronization
 
-/// How often somebody may get a password wrong. By the name that is tried: addresses are nginx's to know.
+/// How often somebody may get a password wrong. By the name that is tried: addresses are nginx's to know. It goes by a clock that
+/// never leaps.
 final class Guesses: Sendable {
     /// Wrong passwords in a row before one has to wait.
     static let free = 10
-    /// Seconds after which one more may be tried.
-    static let interval = 6.0
+    /// After which one more may be tried.
+    static let interval = Duration.seconds(6)
     /// Names that are remembered: who tries more of them at once only forgets the oldest.
     private static let capacity = 1000
 
     /// When the guesses of each name will all be forgotten.
-    private let debts = Mutex<[String: Timestamp]>([:])
+    private let debts = Mutex<[String: ContinuousClock.Instant]>([:])
 
     /// - Returns: seconds to wait before the next try; nil: none.
-    func delay(of name: String, now: Timestamp) -> Int? {
+    func delay(of name: String, now: ContinuousClock.Instant) -> Int? {
         guard let end = debts.withLock({ $0[Self.key(name)] }) else { return nil }
-        let wait = end.seconds(since: now) - Double(Self.free - 1) * Self.interval
-        return wait > 0 ? Int(wait.rounded(.up)) : nil
+        let wait = now.duration(to: end) - Self.interval * (Self.free - 1)
+        return wait > .zero ? Int(wait.components.seconds) + 1 : nil
     }
 
     /// A password was wrong.
-    func noteWrong(_ name: String, now: Timestamp) {
+    func noteWrong(_ name: String, now: ContinuousClock.Instant) {
         let key = Self.key(name)
         debts.withLock { debts in
             if debts.count >= Self.capacity, debts[key] == nil {
@@ -31,7 +31,7 @@ final class Guesses: Sendable {
                 }
             }
             let start = debts[key].map { max($0, now) } ?? now
-            debts[key] = start.advanced(bySeconds: Self.interval)
+            debts[key] = start + Self.interval
         }
     }
 

@@ -28,6 +28,8 @@ struct Handlers: Sendable {
         /// This machine's clock, and the lesser of it and the database's.
         let now: Timestamp
         let wall: Timestamp
+        /// Throws when the right has ended meanwhile.
+        let confirm: Right.Confirm
 
         func query() throws(Problem) -> LocationQuery {
             try LocationQuery(request.uri.query.map { $0[...] })
@@ -49,7 +51,7 @@ struct Handlers: Sendable {
                 call.request, from: device, newToken: call.identity.newToken, now: call.now)
         case .logs:
             guard case .device(let device) = call.identity.caller else { throw Problem.notFound() }
-            return try await logs.add(call.request, from: device, now: call.now)
+            return try await logs.add(call.request, from: device, now: call.wall)
         case .token: return try await exchange.answer(call.request, now: call.wall)
         case .enroll: return try await enrolment.enroll(call.request, now: call.wall)
         case .login: return try await login.begin(call.request, now: call.wall)
@@ -68,7 +70,7 @@ struct Handlers: Sendable {
         case (.locations(let id), _): return try await reader.locations(of: id, try call.query())
         case (.events(let id), _): return try await reader.events(of: id, try call.query())
         case (.trips(let id), _): return try await reader.trips(of: id, try call.query())
-        case (.commands(let id), .get): return try await orders.all(of: id, now: call.now)
+        case (.commands(let id), .get): return try await orders.all(of: id, now: call.wall)
         case (.stream, _):
             let (gatekeeper, headers) = (enrolment.gatekeeper, call.request.headers)
             let isLocal = call.identity.caller == .local
@@ -103,8 +105,8 @@ struct Handlers: Sendable {
         case .installations(let id): return try await registry.confirmInstallation(of: id, call.request)
         case .log(let id): return try await logs.newest(of: id)
         case .commands(let id):
-            return try await orders.add(for: id, call.request, by: call.identity.name, now: call.now)
-        case .command(let id, let number): return try await orders.withdraw(number, of: id, now: call.now)
+            return try await orders.add(for: id, call.request, by: call.identity.name, now: call.wall)
+        case .command(let id, let number): return try await orders.withdraw(number, of: id, now: call.wall)
         case .claims:
             return try await isRead ? enrolment.all() : enrolment.add(call.request, now: call.wall)
         case .claim(let id): return try await enrolment.remove(id)
@@ -112,7 +114,7 @@ struct Handlers: Sendable {
             return try await isRead ? registry.users() : registry.addUser(call.request, now: call.now)
         case .user(let name): return try await registry.removeUser(name)
         case .password(let name):
-            return try await login.setPassword(of: name, call.request, now: call.wall)
+            return try await login.setPassword(of: name, call.request, now: call.wall, call.confirm)
         case .clock: return try await ingest.clock.confirm()
         case .doctor: return try await operation.facts(now: call.now)
         case .backup: return try await operation.backup(call.request)

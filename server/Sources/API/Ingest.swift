@@ -63,6 +63,7 @@ struct Ingest: Sendable {
             device: device, batch: batch, received: now, keptSince: keptSince, newToken: newToken)
         submission.wall = clock.wall(now)
         submission.age = clock.age(now) ?? submission.wall
+        submission.latest = clock.latest(submission.wall)
         submission.isRemembered = TimeRule.isPlausible(batch.id, now: submission.wall)
         submission.counter = commands.isSigned ? clock.counter : nil
         return submission

@@ -120,8 +120,8 @@ struct LocationText {
     }
 
     private func point(_ row: LocationRow, to text: inout [UInt8]) {
-        text += #"<trkpt lat="\#(Self.number(row.latitude))" lon="\#(Self.number(row.longitude))">"#.utf8
-        if let altitude = row.altitude { text += "<ele>\(Self.number(altitude))</ele>".utf8 }
+        text += #"<trkpt lat="\#(Self.decimal(row.latitude))" lon="\#(Self.decimal(row.longitude))">"#.utf8
+        if let altitude = row.altitude { text += "<ele>\(Self.decimal(altitude))</ele>".utf8 }
         text += "<time>\(row.time.iso8601)</time></trkpt>\n".utf8
     }
 
@@ -139,6 +139,22 @@ struct LocationText {
     static func number(_ value: Double) -> String {
         let text = value.description
         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+    }
+
+    /// The same without an exponent, as XML Schema's decimals are; degrees and metres that nobody can measure are 0.
+    static func decimal(_ value: Double) -> String {
+        let text = number(value)
+        guard let mark = text.utf8.firstIndex(of: UInt8(ascii: "e")),
+            let exponent = Int(text[text.index(after: mark)...])
+        else { return text }
+        guard abs(value) >= 1e-12 else { return "0" }
+        let sign = value < 0 ? "-" : ""
+        let digits = text[..<mark].filter { $0.isNumber }
+        // One of them stands before the point.
+        guard exponent >= 0 else {
+            return sign + "0." + String(repeating: "0", count: -exponent - 1) + digits
+        }
+        return sign + digits + String(repeating: "0", count: max(0, exponent + 1 - digits.count))
     }
 
     /// For XML 1.0, which has no place for some characters, not even escaped. A name of before such were refused may have them.

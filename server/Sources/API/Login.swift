@@ -37,17 +37,17 @@ struct Login: Sendable {
             KnownBrowser($0)
         }.first
         // Before the database is asked: guesses cost nothing.
-        if browser == nil { try judge(name, now: now) }
+        if browser == nil { try judge(name) }
         let stored = try await passwords.stored(of: name)
         let isKnown = passwords.isKnown(browser, to: stored, now: now)
         // Each browser that is known has guesses of its own, and those of others at the name are not its.
         let guesser = isKnown ? browser?.text ?? name : name
-        try judge(guesser, now: now)
+        try judge(guesser)
         guard
             let entry = try await passwords.logIn(
                 name, password, stored: stored, isKnown: isKnown, now: now)
         else {
-            guesses.noteWrong(guesser, now: now)
+            guesses.noteWrong(guesser, now: .now)
             throw Self.wrong
         }
         if let old = Gatekeeper.session(request.headers) {
@@ -69,8 +69,8 @@ struct Login: Sendable {
     }
 
     /// - Parameter guesser: a name, or a browser that is known.
-    private func judge(_ guesser: String, now: Timestamp) throws(Problem) {
-        if let seconds = guesses.delay(of: guesser, now: now) { throw Problem.tooManyGuesses(seconds) }
+    private func judge(_ guesser: String) throws(Problem) {
+        if let seconds = guesses.delay(of: guesser, now: .now) { throw Problem.tooManyGuesses(seconds) }
     }
 
     private static var wrong: Problem {
@@ -112,7 +112,11 @@ struct Login: Sendable {
     }
 
     /// `PUT /v1/users/NAME/password` with `{"password":…}`
-    func setPassword(of name: String, _ request: Request, now: Timestamp) async throws -> Response {
+    ///
+    /// - Parameter confirm: throws when the right of who asks has ended.
+    func setPassword(
+        of name: String, _ request: Request, now: Timestamp, _ confirm: Right.Confirm
+    ) async throws -> Response {
         let (body, _) = try await bodies.read(request, limit: Fields.limit)
         let fields = try Fields(body, request.headers)
         let password = try fields.text("password")
@@ -120,7 +124,10 @@ struct Login: Sendable {
             throw Problem(field: "password", complaint)
         }
         guard Devices.canBe(name) else { throw Problem.notFound("There is no user of that name.") }
-        guard try await passwords.set(password, of: name, now: now) else {
+        let hashed = try await passwords.hashed(password, of: name)
+        // Others may have been before it in the line, for seconds.
+        try await confirm()
+        guard try await passwords.set(hashed, of: name, now: now) else {
             throw Problem.notFound("There is no user of that name.")
         }
         return Response(status: .noContent)

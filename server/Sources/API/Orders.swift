@@ -14,6 +14,7 @@ struct Orders: Sendable {
     /// The public part of the key; nil when commands go unsigned.
     let publicKey: String?
     let lists: Lists
+    let clock: ClockKeeper
 
     /// Commands that are shown, and of these, read at once: each may have 80 KiB.
     private static let most = 1000
@@ -32,17 +33,20 @@ struct Orders: Sendable {
         } catch {
             throw Problem(error)
         }
+        let latest = clock.latest(now)
         let entry = try await store.write { session throws(StoreError) in
-            try CommandQueue.add(order, for: device, by: author, now: now, in: session)
+            try CommandQueue.add(order, for: device, by: author, now: now, latest: latest, in: session)
         }
         guard let entry else { throw Problem.notFound("There is no device \(device), or it is revoked.") }
         return Registry.created(
-            Self.object(entry, now: now) + [0x0A], at: "/v1/devices/\(device)/commands/\(entry.id)")
+            Self.object(entry, now: now, latest: latest) + [0x0A],
+            at: "/v1/devices/\(device)/commands/\(entry.id)")
     }
 
     /// `GET /v1/devices/17/commands`: newest first.
     func all(of device: Int64, now: Timestamp) async throws -> Response {
-        try await lists.answer(
+        let latest = clock.latest(now)
+        return try await lists.answer(
             "application/json", from: (last: Int64.max, count: 0), head: Array(#"{"commands":["#.utf8),
             tail: Array("]}\n".utf8)
         ) { list, piece, session throws(StoreError) in
@@ -50,7 +54,9 @@ struct Orders: Sendable {
                 let entries = try CommandQueue.all(
                     of: device, before: list.last, limit: Self.atOnce, in: session)
                 for entry in entries {
-                    let text = Array((list.count > 0 ? ",\n" : "\n").utf8) + Self.object(entry, now: now)
+                    let text =
+                        Array((list.count > 0 ? ",\n" : "\n").utf8)
+                        + Self.object(entry, now: now, latest: latest)
                     guard try piece.add(text) else { return false }
                     list.last = entry.number
                     list.count += 1
@@ -82,9 +88,9 @@ struct Orders: Sendable {
             body: ResponseBody(byteBuffer: ByteBuffer(string: publicKey)))
     }
 
-    private static func object(_ entry: CommandEntry, now: Timestamp) -> [UInt8] {
+    private static func object(_ entry: CommandEntry, now: Timestamp, latest: Timestamp) -> [UInt8] {
         var text = Array(
-            (#"{"id":"\#(entry.id)","command":"\#(entry.name)","state":"\#(entry.state(now: now))","#
+            (#"{"id":"\#(entry.id)","command":"\#(entry.name)","state":"\#(entry.state(now: now, latest: latest))","#
                 + #""created":"\#(entry.created.iso8601)","expires":"\#(entry.expires.iso8601)","author":"#)
                 .utf8)
         JSONString.append(entry.author, to: &text)

@@ -40,7 +40,13 @@ struct Responder: Sendable {
 
     private func answer(_ request: Request, _ route: Route?) async throws -> Response {
         do {
-            return try await perform(try await call(request, route))
+            let call = try await call(request, route)
+            var response = try await perform(call)
+            // A stream of changes looks by itself.
+            if call.identity.isOfUser, call.route != .stream, response.body.contentLength == nil {
+                response.body = response.body.confirmed(call.confirm)
+            }
+            return response
         } catch let problem as Problem {
             return problem.response
         } catch let error as StoreError {
@@ -77,13 +83,17 @@ struct Responder: Sendable {
             isLocal
             ? Identity(caller: .local, name: "local")
             : try await gatekeeper.identity(request.headers, now: wall)
-        if route != .batches { try await gatekeeper.noteUse(by: identity, now: wall) }
-        guard identity.caller.may(method, route) else {
-            if identity.caller == .nobody {
-                throw Problem(.unauthorized, "This needs a token ('Authorization: Bearer …') or a session.")
-            }
-            throw Problem(.forbidden, "Who asks is known, but may not do this.")
+        let confirm: Right.Confirm = { [self] in
+            guard identity.isOfUser else { return }
+            let same = try await gatekeeper.identity(request.headers, now: clock.wall(Self.now))
+            try Self.judge(same, method, route)
         }
+        var request = request
+        if identity.isOfUser, method != .get {
+            request.body = RequestBody(asyncSequence: ConfirmedBody(base: request.body, confirm: confirm))
+        }
+        if route != .batches { try await gatekeeper.noteUse(by: identity, now: wall) }
+        try Self.judge(identity, method, route)
         if let session = identity.session, Caller.needsCompanion(method, route) {
             let shown = Login.companion.flatMap { request.headers[$0] } ?? ""
             guard session.hasCompanion(shown) else {
@@ -92,6 +102,17 @@ struct Responder: Sendable {
             }
         }
         return Handlers.Call(
-            route: route, method: method, request: request, identity: identity, now: now, wall: wall)
+            route: route, method: method, request: request, identity: identity, now: now, wall: wall,
+            confirm: confirm)
+    }
+
+    private static func judge(
+        _ identity: Identity, _ method: Route.Method, _ route: Route
+    ) throws(Problem) {
+        guard !identity.caller.may(method, route) else { return }
+        if identity.caller == .nobody {
+            throw Problem(.unauthorized, "This needs a token ('Authorization: Bearer …') or a session.")
+        }
+        throw Problem(.forbidden, "Who asks is known, but may not do this.")
     }
 }

@@ -83,7 +83,8 @@ package struct Server: Sendable {
             enrolment: Enrolment(store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime),
             reader: Reader(store: store, lists: lists), hub: hub,
             orders: Orders(
-                store: store, bodies: bodies, publicKey: options.signingKey?.publicPEM, lists: lists),
+                store: store, bodies: bodies, publicKey: options.signingKey?.publicPEM, lists: lists,
+                clock: clock),
             registry: Registry(store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime),
             login: Login(store: store, bodies: bodies, passwords: Passwords(store: store, mill: mill)),
             operation: Operation(store: store, bodies: bodies, options: options, clock: clock))

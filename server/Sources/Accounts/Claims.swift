@@ -118,16 +118,18 @@ package enum Claims {
         _ name: String, claim: Int64, nonce: EnrolmentNonce?, lifetime: Double, now: Timestamp,
         in session: any Session
     ) throws(StoreError) -> (DeviceEntry, TokenPair)? {
+        // The lock on the row: what its first upload does at this moment is seen, before anything ends.
         let rows = try session.run(
             """
-            SELECT d.id, d.created, d.enrolment,
-                (SELECT count(*) FROM tokens t WHERE t.device = d.id AND t.used IS NOT NULL)
-            FROM devices d WHERE d.name = $1 AND d.claim = $2 AND d.revoked IS NULL
+            UPDATE devices SET revoked = revoked WHERE name = $1 AND claim = $2 AND revoked IS NULL
+            RETURNING id, created, enrolment
             """, .text(name), .integer(claim))
         guard let row = rows.first, let id = row[0].integer, let created = row[1].integer,
             isSame(nonce, row[2].bytes)
         else { return nil }
-        guard row[3].integer == 0 else {
+        let used = try session.run(
+            "SELECT count(*) FROM tokens WHERE device = $1 AND used IS NOT NULL", .integer(id))
+        guard used.first?.first?.integer == 0 else {
             throw StoreError(
                 .conflict, operation: "enrol",
                 message: "the device '\(name)' has enrolled, and has used its tokens")

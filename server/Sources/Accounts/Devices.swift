@@ -153,6 +153,11 @@ package enum Devices {
         _ secret: Secret, lifetime: Double, now: Timestamp, in session: any Session
     ) throws(StoreError) -> Exchange {
         try session.transaction { () throws(StoreError) in
+            // A token that is nobody's writes nothing.
+            guard let shown = try tokens(of: secret.owner, in: session) else { return .refused }
+            guard shown.valid(secret, now: now) != nil else {
+                return shown.isRevoked ? .refused : try judge(secret, now: now, in: session)
+            }
             // The lock on the row: two exchanges of one device must not both see the same pairs.
             try session.run("UPDATE devices SET revoked = revoked WHERE id = $1", .integer(secret.owner))
             guard let known = try tokens(of: secret.owner, in: session) else { return .refused }

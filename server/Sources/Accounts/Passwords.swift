@@ -27,14 +27,25 @@ package struct Passwords: Sendable {
             ? nil : "a password has 10 to 200 characters"
     }
 
+    /// What is to be stored of a new password.
+    package struct Hashed: Sendable {
+        fileprivate let salt: [UInt8]
+        fileprivate let hash: [UInt8]
+    }
+
+    /// Hashes a new password, which takes its turn among those who log in.
+    package func hashed(_ password: String, of name: String) async throws(StoreError) -> Hashed {
+        let salt = Secret.random(16)
+        // Who may do that is known.
+        return Hashed(
+            salt: salt, hash: try await mill.hash(password, salt: salt, of: name, isKnown: true))
+    }
+
     /// Gives a user a password. All sessions of the user end.
     ///
     /// - Returns: false when there is no such user.
-    package func set(_ password: String, of name: String, now: Timestamp) async throws(StoreError) -> Bool {
-        let salt = Secret.random(16)
-        // Who may do that is known.
-        let hash = try await mill.hash(password, salt: salt, of: name, isKnown: true)
-        return try await store.write { session throws(StoreError) in
+    package func set(_ password: Hashed, of name: String, now: Timestamp) async throws(StoreError) -> Bool {
+        try await store.write { session throws(StoreError) in
             try session.transaction { () throws(StoreError) in
                 let rows = try session.run("SELECT id FROM users WHERE name = $1", .text(name))
                 guard let id = rows.first?.first?.integer else { return false }
@@ -42,7 +53,8 @@ package struct Passwords: Sendable {
                     """
                     INSERT INTO passwords VALUES ($1, $2, $3, $4) ON CONFLICT (account) DO UPDATE SET
                         salt = excluded.salt, hash = excluded.hash, changed = excluded.changed
-                    """, .integer(id), .bytes(salt), .bytes(hash), .integer(now.milliseconds))
+                    """, .integer(id), .bytes(password.salt), .bytes(password.hash),
+                    .integer(now.milliseconds))
                 try session.run("DELETE FROM sessions WHERE account = $1", .integer(id))
                 return true
             }

@@ -22,11 +22,17 @@ package struct CommandEntry: Equatable, Sendable {
     package var created: Timestamp { Timestamp(milliseconds: number) }
 
     /// In one word, as the interface has it.
-    package func state(now: Timestamp) -> String {
+    ///
+    /// - Parameters:
+    ///   - now: as the clock has it, which may be behind.
+    ///   - latest: the latest moment that it can be; nil: `now`.
+    package func state(now: Timestamp, latest: Timestamp? = nil) -> String {
         switch (finished, result) {
         case (.some, .some): "finished"
         case (.some, nil): "withdrawn"
-        case (nil, _): expires <= now ? "expired" : offered == nil ? "waiting" : "offered"
+        case (nil, _):
+            expires <= now || number > WaitingCommand.last(latest ?? now)
+                ? "expired" : offered == nil ? "waiting" : "offered"
         }
     }
 }
@@ -40,10 +46,14 @@ package enum CommandQueue {
 
     /// Orders a command.
     ///
+    /// - Parameters:
+    ///   - now: as the clock has it, which may be behind.
+    ///   - latest: the latest moment that it can be; nil: `now`.
     /// - Returns: nil when there is no such device, or it is revoked.
     /// - Throws: `.conflict` when as many wait as may.
     package static func add(
-        _ order: CommandOrder, for device: Int64, by author: String, now: Timestamp, in session: any Session
+        _ order: CommandOrder, for device: Int64, by author: String, now: Timestamp,
+        latest: Timestamp? = nil, in session: any Session
     ) throws(StoreError) -> CommandEntry? {
         try session.transaction { () throws(StoreError) in
             // The lock on the row: two orders must not get one number.
@@ -51,12 +61,16 @@ package enum CommandQueue {
                 "UPDATE devices SET revoked = revoked WHERE id = $1 AND revoked IS NULL RETURNING id",
                 .integer(device))
             guard !known.isEmpty else { return nil }
+            let bound = WaitingCommand.last(latest ?? now)
             let last = try session.run(
-                "SELECT max(number) FROM commands WHERE device = $1", .integer(device)
+                "SELECT max(number) FROM commands WHERE device = $1 AND number <= $2", .integer(device),
+                .integer(bound)
             ).first?.first?.integer
             let waiting = try session.run(
-                "SELECT count(*) FROM commands WHERE device = $1 AND finished IS NULL AND expires > $2",
-                .integer(device), .integer(now.milliseconds)
+                """
+                SELECT count(*) FROM commands
+                WHERE device = $1 AND finished IS NULL AND expires > $2 AND number <= $3
+                """, .integer(device), .integer(now.milliseconds), .integer(bound)
             ).first?.first?.integer
             guard let waiting, waiting < most else {
                 throw StoreError(

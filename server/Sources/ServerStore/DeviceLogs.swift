@@ -9,6 +9,10 @@ package enum DeviceLogs {
         _ text: String, of device: Int64, now: Timestamp, in session: any Session
     ) throws(StoreError) {
         try session.transaction { () throws(StoreError) in
+            // Of a clock that was ahead; they would be the newest for as long.
+            try session.run(
+                "DELETE FROM logs WHERE device = $1 AND received > $2", .integer(device),
+                .integer(now.milliseconds + Turns.slack))
             try session.run(
                 """
                 INSERT INTO logs VALUES ($1, $2, $3) ON CONFLICT (device, received) DO UPDATE SET text = excluded.text

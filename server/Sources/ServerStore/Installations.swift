@@ -104,6 +104,10 @@ package enum Installations {
             case .bind(let id): (id, State.bound)
             case .tell(let id): (id, State.other)
             }
+        // What a clock that was ahead has left behind would be the newest for as long.
+        _ = try run(
+            "UPDATE installations SET since = $1 WHERE device = $2 AND since > $1",
+            [.integer(now.milliseconds), .integer(device)])
         _ = try run(
             """
             INSERT INTO installations(device, id, state, since) VALUES ($1, $2, $3, $4)

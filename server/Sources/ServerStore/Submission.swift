@@ -11,6 +11,8 @@ package struct Submission: Sendable {
     package var wall: Timestamp
     /// The same by the guarded time: by what commands expire.
     package var age: Timestamp
+    /// The latest moment that it can be: the greater of `wall` and the guarded time.
+    package var latest: Timestamp
     /// Rows of before this moment are acknowledged and not stored; nil: all are.
     package var keptSince: Timestamp?
     /// Whether a batch with its id is known when it comes again. Ids of another time than ours would need a partition of their
@@ -30,6 +32,7 @@ package struct Submission: Sendable {
         self.received = received
         wall = received
         age = received
+        latest = received
         self.keptSince = keptSince
         self.newToken = newToken
     }

@@ -1,4 +1,4 @@
-internal import Base
+package import Base
 internal import EnvelopeReader
 
 /// A command that a device has not answered yet.
@@ -34,13 +34,19 @@ package struct WaitingCommand: Equatable, Sendable {
     /// Bytes of all their arguments; plain and, in Base64, signed they stay below 64 KiB.
     static let mostBytes = 24 << 10
 
+    /// The greatest number that a command can have. One with a greater one was ordered when the clock was ahead, would be good for
+    /// as long, and is for nobody.
+    ///
+    /// - Parameter latest: the latest moment that it can be.
+    package static func last(_ latest: Timestamp) -> Int64 { latest.milliseconds + 86_400_000 }
+
     /// The columns of `init`, of the commands that are not finished.
     ///
-    /// - Parameter devices: condition with the parameter `$1`; `$2` is the time by which they expire.
+    /// - Parameter devices: condition with the parameter `$1`; `$2` is the time by which they expire, `$3` their greatest number.
     static func query(_ devices: String) -> String {
         """
         SELECT device, number, name, arguments, expires, offered FROM commands
-        WHERE \(devices) AND finished IS NULL AND expires > $2 ORDER BY device, number
+        WHERE \(devices) AND finished IS NULL AND expires > $2 AND number <= $3 ORDER BY device, number
         """
     }
 

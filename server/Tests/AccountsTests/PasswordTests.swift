@@ -23,8 +23,12 @@ import Testing
 
     private func user(of secret: Secret, at now: Timestamp) async throws -> UserEntry? {
         try await store.read { session throws(StoreError) in
-            try Sessions.user(of: secret, now: now, in: session)
+            try Sessions.user(of: secret, now: now, latest: now, in: session)
         }
+    }
+
+    private func set(_ password: String, of name: String) async throws -> Bool {
+        try await passwords.set(try await passwords.hashed(password, of: name), of: name, now: start)
     }
 
     private func add(_ name: String) async throws {
@@ -69,8 +73,8 @@ import Testing
         try await add("ada")
         #expect(
             try await logIn("ada", "long enough", now: start) == nil, "there is no password yet")
-        #expect(try await passwords.set("long enough", of: "ada", now: start))
-        #expect(try await passwords.set("long enough", of: "bob", now: start) == false)
+        #expect(try await set("long enough", of: "ada"))
+        #expect(try await set("long enough", of: "bob") == false)
         #expect(try await logIn("ada", "long enough!", now: start) == nil)
         #expect(try await logIn("bob", "long enough", now: start) == nil)
         let first = try #require(try await logIn("ada", "long enough", now: start)).session
@@ -83,7 +87,7 @@ import Testing
         try await store.write { session throws(StoreError) in try Sessions.end(first, in: session) }
         #expect(try await user(of: first, at: start) == nil)
         #expect(try await user(of: second, at: start) != nil)
-        #expect(try await passwords.set("longer than that", of: "ada", now: start))
+        #expect(try await set("longer than that", of: "ada"))
         #expect(try await user(of: second, at: start) == nil)
         let third = try #require(try await logIn("ada", "longer than that", now: start)).session
         _ = try await store.write { session throws(StoreError) in try Users.remove("ada", in: session) }
@@ -97,7 +101,7 @@ import Testing
 
     @Test("a user has so many sessions, of which the oldest end") func manySessions() async throws {
         try await add("ada")
-        _ = try await passwords.set("long enough", of: "ada", now: start)
+        _ = try await set("long enough", of: "ada")
         var sessions: [Secret] = []
         for number in 0..<22 {
             let now = start.advanced(bySeconds: Double(number))
@@ -123,7 +127,7 @@ import Testing
     {
         for name in ["ada", "bob"] {
             try await add(name)
-            _ = try await passwords.set("long enough", of: name, now: start)
+            _ = try await set("long enough", of: name)
         }
         let browser = try #require(try await logIn("ada", "long enough", now: start)).browser
         let shown = try #require(KnownBrowser(browser.text))
@@ -138,7 +142,7 @@ import Testing
         #expect(try await isKnown("bob") == false)
         #expect(try await isKnown("eve") == false)
         // The same password is another one: its salt is.
-        _ = try await passwords.set("long enough", of: "ada", now: start)
+        _ = try await set("long enough", of: "ada")
         #expect(try await isKnown("ada") == false)
         let stored = try await passwords.stored(of: "ada")
         #expect(!passwords.isKnown(nil, to: stored, now: start))

@@ -6,6 +6,7 @@ import fcntl
 import os
 import shutil
 import signal
+import sqlite3
 import sys
 import unittest
 from pathlib import Path
@@ -87,6 +88,27 @@ class GoneTests(FileTest):
         shutil.copy(server.database + "-wal", server.database + "-copy")
         os.replace(server.database + "-copy", server.database + "-wal")
         self.check_refused(server)
+
+    def test_its_log_emptied(self):
+        """By whoever thinks that it takes too much room. What was acknowledged afterwards would be behind a hole."""
+        server = self.begin()
+        for number in range(3):
+            self.assertEqual(self.post(server, number + 10), 200)
+        os.truncate(server.database + "-wal", 0)
+        self.check_refused(server)
+        server.stop()
+        # Nothing of the hole has got into the database.
+        with sqlite3.connect(server.database) as database:
+            self.assertEqual(database.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
+
+    def test_its_log_taken_over_by_another_program(self):
+        """One that puts all of it into the database, and then empties it, does no harm."""
+        server = self.begin()
+        for number in range(3):
+            with sqlite3.connect(server.database, timeout=30) as database:
+                database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self.assertEqual(self.post(server, number + 10), 200)
+            self.assertEqual(self.ready(server), 200)
 
     def test_put_back(self):
         """It was written to all the while: what was not acknowledged is there, too, and comes again."""

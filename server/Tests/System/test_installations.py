@@ -75,6 +75,21 @@ class Installations(ServerTest):
         answer = self.upload(server, token, mine)
         self.assertEqual(self.signed_for(answer), mine)
 
+    def test_another_installation_finishes_no_command(self):
+        """It was not told the command, and cannot have done it: the vehicle still gets it."""
+        server, device, path = self.begin()
+        token = device["access_token"]
+        mine, other = uuid7(1), uuid7(2)
+        answer = self.upload(server, token, mine)
+        results = [{"id": answer.json["commands"][0]["id"], "command": "start", "ok": True}]
+        # With rows, and with none.
+        self.upload(server, token, other, command_results=results)
+        self.upload(server, token, other, 0, command_results=results)
+        self.assertEqual(server.ask("GET", path + "/commands", self.admin).json["commands"][0]["state"], "offered")
+        self.assertEqual(len(self.upload(server, token, mine).json["commands"]), 1)
+        self.assertNotIn("commands", self.upload(server, token, mine, command_results=results).json)
+        self.assertEqual(server.ask("GET", path + "/commands", self.admin).json["commands"][0]["state"], "finished")
+
     def test_one_that_changes_its_id_at_each_upload_fills_no_log(self):
         server, device, path = self.begin()
         token = device["access_token"]

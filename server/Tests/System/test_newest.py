@@ -153,6 +153,26 @@ class Newest(ServerTest):
                 wanted = "".join("\ufffd" if char in "\ufffe\uffff\u0001\u000b\u001f" else char for char in name)
                 self.assertEqual(found.text, wanted)
 
+    def test_gpx_has_no_exponents(self):
+        """Its numbers are decimals (xsd:decimal): a program that takes it at its word reads no 5e-05, beside the meridian of
+        Greenwich."""
+        numbers = [0.00005, -0.000012345, 1e-9, 5e-324, -0.0, 51.4779, 12345678901234567890.0, 1.5e300]
+        root = envelope(len(numbers), self.now() - 60_000)
+        for location, number in zip(root["locations"], numbers, strict=True):
+            location.update(longitude=number if abs(number) < 180 else 0, altitude=number)
+        self.assertEqual(self.under_test.post(self.device["access_token"], root).status, 200)
+        answer = self.under_test.ask("GET", f"/v1/devices/{self.device['id']}/locations?format=gpx", self.reader)
+        track = ElementTree.fromstring(answer.body)
+        points = track.findall(".//{*}trkpt")
+        texts = [point.attrib["lon"] for point in points] + [str(height.text) for height in track.findall(".//{*}ele")]
+        self.assertEqual(len(texts), 2 * len(numbers))
+        for text in texts:
+            self.assertRegex(text, r"^-?[0-9]+(\.[0-9]+)?$")
+        # As exact as they were, down to a tenth of a millimetre.
+        for point, location in zip(points, root["locations"], strict=True):
+            self.assertAlmostEqual(float(point.attrib["lon"]), location["longitude"], delta=1e-9)
+        self.assertEqual([float(text) for text in texts[-3:]], numbers[-3:])
+
     def rename(self, name: str):
         text = "||".join(f"chr({ord(char)})" for char in name)
         self.query(f"UPDATE devices SET name = {text}")

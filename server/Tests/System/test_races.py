@@ -4,10 +4,13 @@ what was acknowledged is there."""
 from __future__ import annotations
 
 import collections
+import contextlib
 import http.client
 import json
 import random
+import socket
 import sqlite3
+import subprocess
 import sys
 import tempfile
 import threading
@@ -159,6 +162,21 @@ class Races(ServerTest):
                 self.assertEqual((late.status, late.json), (400, {"error": "invalid_grant"}))
             pair = answer.json
         self.assertEqual(self.exchange(self.servers[0], pair["refresh_token"]).status, 200)
+
+    def test_a_refresh_token_that_is_nobodys_writes_nothing(self):
+        """Whoever knows the number of a vehicle could make the disk write, and hold the lock that its uploads wait for."""
+        device = self.servers[0].add_device("van")
+        before = self.writes()
+        for number in range(20):
+            answer = self.exchange(self.server_for(number), f"bkr.{device['id']}.{'A' * 42}{'AEIMQUYcgkosw048'[number % 16]}")
+            self.assertEqual((answer.status, answer.json["error"]), (400, "invalid_grant"))
+        self.assertEqual(self.writes(), before)
+        self.assertEqual(self.exchange(self.servers[0], device["refresh_token"]).status, 200)
+        self.assertNotEqual(self.writes(), before, "one that is good does")
+
+    def writes(self) -> list:
+        """Changes with each time that the row of the device is written."""
+        raise NotImplementedError
 
     def test_of_pairs_that_were_offered_the_first_that_is_shown_is_the_one(self):
         """By either of its tokens, whichever of the answers arrived."""
@@ -327,6 +345,65 @@ class Races(ServerTest):
             while heard < 10:
                 heard += streams["bob", number].readline().startswith(b"event: device")
 
+    def test_a_body_that_comes_after_the_right_has_ended(self):
+        """Who was an admin when the request began, and is none when it has come, changes nothing."""
+        server = self.servers[0]
+        root = server.add_user("root", "admin")
+        device = server.add_device("van")
+        path = f"/v1/devices/{device['id']}"
+        for method, target, body in (
+                ("POST", "/v1/users", b'{"name":"door","role":"admin"}'), ("POST", "/v1/devices", b'{"name":"door"}'),
+                ("POST", "/v1/claims", b'{"uses":50}'), ("POST", path + "/commands", b'{"command":"stop"}'),
+                ("PUT", "/v1/users/root/password", b'{"password":"correct horse battery"}')):
+            token = server.add_user("eve", "admin")
+            link = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+            self.addCleanup(link.close)
+            link.putrequest(method, target)
+            for name, value in (
+                    ("Authorization", f"Bearer {token}"), ("Content-Type", "application/json"),
+                    ("Content-Length", str(len(body)))):
+                link.putheader(name, value)
+            # An admin, or the server would have answered; what is asked of it next has come later.
+            link.endheaders(body[:1])
+            self.assertEqual(server.ask("GET", "/v1/session", token).status, 200)
+            self.assertEqual(self.servers[-1].ask("DELETE", "/v1/users/eve", root).status, 204)
+            link.send(body[1:])
+            answer = link.getresponse()
+            answer.read()
+            self.assertEqual(answer.status, 401, target)
+        users = [user["name"] for user in server.ask("GET", "/v1/users", root).json["users"]]
+        self.assertEqual(users, ["root"])
+        self.assertEqual([row[0] for row in self.rows("SELECT name FROM devices")], ["van"])
+        for table in ("claims", "commands", "passwords"):
+            self.assertEqual(self.rows(f"SELECT * FROM {table}"), [], table)
+
+    def test_a_list_ends_with_the_right_to_it(self):
+        """However slowly it is taken."""
+        server = self.servers[0]
+        root = server.add_user("root", "admin")
+        token = server.add_user("eve", "reader")
+        device = server.add_device("van")
+        for number in range(20):
+            answer = server.post(device["access_token"], envelope(1000, FIRST_MS + number * 1_000_000))
+            self.assertEqual(answer.status, 200, answer)
+        link = socket.socket()
+        self.addCleanup(link.close)
+        link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        link.settimeout(PATIENCE)
+        link.connect(("127.0.0.1", server.port))
+        link.sendall(f"GET /v1/devices/{device['id']}/locations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
+        taken = link.recv(4096)
+        self.assertTrue(taken.startswith(b"HTTP/1.1 200"), taken)
+        self.assertEqual(self.servers[-1].ask("DELETE", "/v1/users/eve", root).status, 204)
+        # It takes a little now and then. Six seconds later the right has been looked at again.
+        end = time.monotonic() + 6
+        wait_for(lambda: link.recv(512) == b"" or time.monotonic() > end, "six seconds")
+        last = b""
+        with contextlib.suppress(ConnectionError):
+            while part := link.recv(65536):
+                last = part
+        self.assertFalse(last.endswith(b"0\r\n\r\n"), "it goes on to its end")
+
     # MARK: Retention
 
     def test_uploads_and_readers_while_retention_removes(self):
@@ -444,6 +521,11 @@ class SQLiteRaceTests(Races, ServerTest):
         with sqlite3.connect(self.servers[0].database, timeout=30) as database:
             database.execute(statement)
 
+    def writes(self) -> list:
+        self.change("CREATE TABLE IF NOT EXISTS written(device INTEGER)")
+        self.change("CREATE TRIGGER IF NOT EXISTS writes AFTER UPDATE ON devices BEGIN INSERT INTO written VALUES (old.id); END")
+        return self.rows("SELECT count(*) FROM written")
+
     def keep_days(self):
         self.assertEqual(self.servers[0].stop(), 0)
         self.servers[0].options = ("--retention", "28")
@@ -475,6 +557,10 @@ class PostgresRaceTests(Races, ServerTest):
     def change(self, statement: str):
         self.postgres.query(statement)
 
+    def writes(self) -> list:
+        # The transaction that has written it last.
+        return self.rows("SELECT xmin FROM devices")
+
     def keep_days(self):
         self.assertEqual(self.servers[1].stop(), 0)
         self.servers[1].options = ("--retention", "28")
@@ -486,6 +572,55 @@ class PostgresRaceTests(Races, ServerTest):
         for _ in range(3):
             for server in self.at_once(3, lambda _: self.add("--retention", "28")):
                 self.assertEqual(server.stop(), 0)
+
+    def test_a_late_repetition_of_an_enrolment_amid_the_first_use(self):
+        """The answer to it gets lost: the vehicle still has the tokens that it has begun to use."""
+        code = self.claim(2)
+        body = json.dumps({"name": "van", "code": code, "nonce": "0123456789abcdef" * 2}).encode()
+
+        def enroll(server: Server) -> Answer:
+            return server.ask("POST", "/v1/enroll", None, body, Content_Type="application/json")
+
+        device = enroll(self.servers[0]).json
+        # What the first upload does, held for a moment before its commit.
+        with subprocess.Popen(["psql", self.postgres.address(), "-XAtq"], stdin=subprocess.PIPE, text=True) as upload:
+            assert upload.stdin
+            upload.stdin.write(
+                f"BEGIN; UPDATE devices SET revoked = revoked WHERE id = {device['id']};"
+                f"UPDATE tokens SET used = 1 WHERE device = {device['id']};\n")
+            upload.stdin.flush()
+            wait_for(lambda: self.locks("state = 'idle in transaction'") == 1, "the upload")
+            with ThreadPoolExecutor(1) as pool:
+                late = pool.submit(enroll, self.servers[1])
+                wait_for(lambda: self.locks("wait_event_type = 'Lock'") == 1, "the repetition waits for it")
+                upload.stdin.write("COMMIT;\n")
+                upload.stdin.close()
+                self.assertEqual(late.result(PATIENCE).status, 409)
+        self.assertEqual(self.servers[0].post(device["access_token"], envelope(1)).status, 200)
+
+    def locks(self, which: str) -> int:
+        return int(self.rows(f"SELECT count(*) FROM pg_stat_activity WHERE {which} AND pid <> pg_backend_pid()")[0][0])
+
+    def test_settings_of_the_database_for_other_programs(self):
+        """Neither another isolation, nor connections that end when they are idle, are in the way of those who come together."""
+        self.postgres.query("ALTER DATABASE postgres SET default_transaction_isolation = 'serializable'")
+        self.postgres.query("ALTER DATABASE postgres SET idle_session_timeout = '300ms'")
+        self.servers = [self.add(), self.add()]
+        devices = [self.servers[0].add_device(f"van {number}") for number in range(4)]
+
+        def upload(number: int) -> list:
+            return [self.server_for(number + count).post(
+                devices[number % 4]["access_token"], envelope(10, FIRST_MS + (number * 100 + count) * 60_000)).status
+                for count in range(10)]
+
+        answers = self.at_once(8, upload)
+        self.assertEqual(answers, [[200] * 10] * 8)
+        # Each of their connections would have ended.
+        count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'beekon-server' AND now() - state_change > '1 s'"
+        wait_for(lambda: int(self.rows(count)[0][0]) >= 8, "connections that have been idle")
+        for device in devices:
+            for server in self.servers:
+                self.assertEqual(self.exchange(server, device["refresh_token"]).status, 200)
 
 
 # It has no servers.

@@ -186,16 +186,21 @@ struct PostgresGroup {
         group.filter { $0.newToken != nil }.sorted { $0.device < $1.device }
     }
 
-    /// Results of commands, by device and number, each once.
+    /// Results of commands, by device and number, of each installation once.
     var results: [(device: Int64, number: Int64, submission: Submission, result: CommandResult)] {
         struct Name: Hashable {
             let device: Int64
             let number: Int64
+            let installation: UUIDv7?
         }
         var known: Set<Name> = []
         let results = group.flatMap { submission in
             submission.results.compactMap { result in
-                known.insert(Name(device: submission.device, number: result.number)).inserted
+                known.insert(
+                    Name(
+                        device: submission.device, number: result.number,
+                        installation: submission.batch.device.installID)
+                ).inserted
                     ? (
                         device: submission.device, number: result.number, submission: submission,
                         result: result.result
@@ -213,6 +218,9 @@ struct PostgresGroup {
 
     /// The same, by which commands expire.
     var age: Timestamp { group.map(\.age).max() ?? Timestamp(milliseconds: 0) }
+
+    /// The latest moment that it can be.
+    var latest: Timestamp { group.map(\.latest).max() ?? Timestamp(milliseconds: 0) }
 
     /// The extras of the new batches, each once, by key.
     func extras(

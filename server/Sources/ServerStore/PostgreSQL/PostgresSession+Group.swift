@@ -196,13 +196,17 @@ extension PostgresSession {
     private func noteResults(_ group: PostgresGroup) throws(Refusal) {
         let results = group.results
         guard !results.isEmpty else { return }
-        // Those that wait are locked by key: two servers never wait for each other.
+        // Those that wait are locked by key: two servers never wait for each other. What another installation than the device's
+        // says it has done, it was not told to do.
         _ = try query(
             """
             UPDATE commands SET finished = r.finished, result = r.result FROM (
                 SELECT c.device, c.number, k.finished, k.result
-                FROM unnest($1, $2, $3, $4) AS k(device, number, finished, result)
+                FROM unnest($1, $2, $3, $4, $5) AS k(device, number, finished, result, installation)
                     JOIN commands c ON c.device = k.device AND c.number = k.number AND c.finished IS NULL
+                WHERE NOT EXISTS (
+                    SELECT FROM installations i
+                    WHERE i.device = k.device AND i.state = 1 AND i.id IS DISTINCT FROM k.installation)
                 ORDER BY c.device, c.number FOR UPDATE OF c) AS r
             WHERE commands.device = r.device AND commands.number = r.number
             """,
@@ -211,6 +215,7 @@ extension PostgresSession {
                 .array(.int8, results.map { .integer($0.number) }),
                 .array(.int8, results.map { .integer($0.submission.received.milliseconds) }),
                 .array(.text, results.map { .text(String(decoding: $0.result.object, as: UTF8.self)) }),
+                .array(.uuid, results.map { $0.submission.batch.device.installID.map { .id($0) } ?? .null }),
             ])
     }
 
@@ -251,7 +256,7 @@ extension PostgresSession {
     ) throws(Refusal) -> (known: [Int64: Installations.Known], waiting: [WaitingCommand]) {
         let rows = try query(
             """
-            \(newest.isEmpty ? "" : "WITH newest AS (\(Self.latest(from: 3)))")
+            \(newest.isEmpty ? "" : "WITH newest AS (\(Self.latest(from: 4)))")
             SELECT device, number, name, arguments, expires, offered, NULL::uuid AS id, NULL::bigint AS state
             FROM (\(WaitingCommand.query("device = ANY($1)"))) AS waiting
             UNION ALL
@@ -259,6 +264,7 @@ extension PostgresSession {
             """,
             with: [
                 .array(.int8, group.devices.map { .integer($0) }), .cell(.integer(group.age.milliseconds)),
+                .cell(.integer(WaitingCommand.last(group.latest))),
             ] + (newest.isEmpty ? [] : Self.latest(newest)))
         let waiting = rows.compactMap { WaitingCommand($0) }
         return (
@@ -276,7 +282,7 @@ extension PostgresSession {
         for place in changed {
             guard let change = judgements[place].change, change.told != nil else { continue }
             let submission = group.submission(place)
-            try Installations.write(change, of: submission.device, now: submission.received) {
+            try Installations.write(change, of: submission.device, now: submission.wall) {
                 (sql, values) throws(Refusal) in try query(sql, values)
             }
         }
@@ -297,7 +303,7 @@ extension PostgresSession {
             with: [
                 .array(.int8, submissions.map { .integer($0.device) }),
                 .array(.uuid, submissions.map { $0.batch.device.installID.map { .id($0) } ?? .null }),
-                .array(.int8, submissions.map { .integer($0.received.milliseconds) }),
+                .array(.int8, submissions.map { .integer($0.wall.milliseconds) }),
                 .cell(.integer(Installations.State.bound.rawValue)),
             ])
     }

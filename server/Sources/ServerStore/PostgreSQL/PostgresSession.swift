@@ -45,7 +45,9 @@ final class PostgresSession: Session {
         ("connect_timeout", "5"), ("tcp_user_timeout", "10000"), ("application_name", "beekon-server"),
         (
             "options",
-            "-c statement_timeout=30000 -c lock_timeout=10000 -c synchronous_commit=on -c client_min_messages=error"
+            "-c statement_timeout=30000 -c lock_timeout=10000 -c synchronous_commit=on -c client_min_messages=error "
+                // Whatever the database has for other programs. Who has waited for a lock sees what the other has written.
+                + "-c default_transaction_isolation=read\\ committed -c idle_session_timeout=0"
         ),
     ]
 

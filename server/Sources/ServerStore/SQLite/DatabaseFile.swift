@@ -19,7 +19,8 @@ final class DatabaseFile: @unchecked Sendable {
     /// the lock is: hence unchecked.
     private var anchor: Connection?
     /// nil on file systems on which there can be no WAL.
-    private let log: FileIdentity?
+    private let log: LogFile?
+    private let isGone = Mutex(false)
     private let damageFound = Mutex<String?>(nil)
     private let isSound = Mutex(false)
 
@@ -42,12 +43,14 @@ final class DatabaseFile: @unchecked Sendable {
         let session = try SQLiteSession(path: path, isReader: false)
         anchor = session.connection
         // SQLite has made it by now, to read the version of the tables.
-        log = FileIdentity(path + "-wal")
+        log = LogFile(path + "-wal")
     }
 
     deinit {
         // The next one to open it sees by the WAL that it is still to be looked through.
         if wasLeftOpen, !isSound.withLock({ $0 }) { anchor?.leaveLogOnClose() }
+        // What is no log any more must not get into the database.
+        if isGone.withLock({ $0 }) { anchor?.leaveLogOnClose() }
         // Its locks are dropped when the descriptor of `lock` is closed.
         anchor = nil
     }
@@ -70,14 +73,19 @@ final class DatabaseFile: @unchecked Sendable {
     /// - Throws: `.gone` when what is committed goes into a file that nobody finds again.
     func confirm() throws(StoreError) {
         if FileIdentity(path) != identity { throw gone(path) }
-        if let log, FileIdentity(path + "-wal") != log { throw gone(path + "-wal") }
+        guard let log else { return }
+        if FileIdentity(path + "-wal") != log.identity { throw gone(path + "-wal") }
+        if log.isCut {
+            isGone.withLock { $0 = true }
+            throw gone(path + "-wal")
+        }
     }
 
     func gone(_ name: String) -> StoreError {
         StoreError(
             .gone, operation: "look for \(name)",
             message:
-                "\(name) has gone or was replaced while the server runs; nothing is accepted. Put it back, or stop the server and restore a backup"
+                "\(name) has gone or was replaced or emptied while the server runs; nothing is accepted. Put it back, or stop the server and restore a backup"
         )
     }
 

@@ -5,6 +5,8 @@ internal import SQLite
 extension SQLiteSession {
     func store(_ group: [Submission]) throws(StoreError) -> [Receipt] {
         let receipts: [Receipt]
+        // What is known to be lost gets no more.
+        try confirm()
         do throws(SQLiteError) {
             receipts = try connection.transaction { () throws(SQLiteError) in
                 var receipts: [Receipt] = []
@@ -35,7 +37,8 @@ extension SQLiteSession {
         }
         try notePresence(of: submission)
         let (standing, other) = try judgeInstallation(of: submission)
-        try noteResults(of: submission)
+        // What another says it has done, it was not told to do.
+        if standing != .other { try noteResults(of: submission) }
         var receipt = try insertRows(of: submission)
         receipt.otherInstallation = other
         guard standing != .other else { return receipt }
@@ -59,7 +62,7 @@ extension SQLiteSession {
         var known = Installations.known(rows)[submission.device] ?? Installations.Known()
         let (standing, change) = known.judge(submission)
         guard let change else { return (standing, nil) }
-        try Installations.write(change, of: submission.device, now: submission.received) {
+        try Installations.write(change, of: submission.device, now: submission.wall) {
             (sql, values) throws(SQLiteError) in try self.rows(sql, values)
         }
         return (standing, change.told)
@@ -223,7 +226,10 @@ extension SQLiteSession {
     private func waitingCommands(for submission: Submission) throws(SQLiteError) -> [WaitingCommand] {
         let commands = try rows(
             WaitingCommand.query("device = $1"),
-            [.integer(submission.device), .integer(submission.age.milliseconds)]
+            [
+                .integer(submission.device), .integer(submission.age.milliseconds),
+                .integer(WaitingCommand.last(submission.latest)),
+            ]
         ).compactMap { WaitingCommand($0) }.prefixThatFits
         for command in commands where !command.wasOffered {
             _ = try change(

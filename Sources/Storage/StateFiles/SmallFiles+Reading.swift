@@ -123,7 +123,7 @@ extension SmallFiles {
         do {
             try directory.replace(Self.copy(of: name), with: bytes)
         } catch {
-            _ = unlink(directory.file(Self.copy(of: name)))
+            try? directory.remove(Self.copy(of: name))
         }
     }
 }

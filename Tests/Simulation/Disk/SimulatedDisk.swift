@@ -218,6 +218,13 @@ package final class SimulatedDisk {
         return handle(made, path)
     }
 
+    /// - Throws: ENOENT, ENOTDIR.
+    func openDirectory(_ path: String) throws(SystemError) {
+        try ask(.open, path)
+        guard directories[path] == nil else { return }
+        throw SystemError("open " + path, code: inode(path) == nil ? ENOENT : ENOTDIR)
+    }
+
     /// A file without a name, gone when it is closed.
     func openTemporary() throws(SystemError) -> SimulatedFile {
         try ask(.open, "")

@@ -12,8 +12,9 @@ package protocol Files: Sendable {
 
     /// What has this name.
     ///
-    /// - Returns: nil when there is nothing, or it cannot be seen.
-    func status(_ path: String) -> FileStatus?
+    /// - Returns: nil when there is nothing.
+    /// - Throws: when the disk does not say.
+    func status(_ path: String) throws(SystemError) -> FileStatus?
 
     /// Whether it could be opened for writing.
     func isWritable(_ path: String) -> Bool
@@ -83,6 +84,9 @@ package protocol OpenedFile: AnyObject, Sendable {
     /// At most `limit` bytes; empty at the end.
     func read(upTo limit: Int) throws(SystemError) -> [UInt8]
 
+    /// At most `limit` bytes from there on; its place stays.
+    func read(upTo limit: Int, at offset: Int) throws(SystemError) -> [UInt8]
+
     func write(_ bytes: [UInt8]) throws(SystemError)
 
     /// Takes the space for so many bytes.
@@ -100,11 +104,11 @@ package protocol OpenedFile: AnyObject, Sendable {
 }
 
 extension Files {
-    package func exists(_ path: String) -> Bool { status(path) != nil }
+    package func exists(_ path: String) throws(SystemError) -> Bool { try status(path) != nil }
 
     /// Bytes of a regular file; nil when there is none.
-    package func size(_ path: String) -> Int? {
-        status(path).flatMap { $0.kind == .file ? $0.size : nil }
+    package func size(_ path: String) throws(SystemError) -> Int? {
+        try status(path).flatMap { $0.kind == .file ? $0.size : nil }
     }
 
     /// All of a regular file of at most `limit` bytes.

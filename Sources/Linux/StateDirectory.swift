@@ -39,7 +39,7 @@ package struct StateDirectory: Sendable {
     package func read(_ name: String, limit: Int = 1 << 20) throws(SystemError) -> [UInt8]? {
         do throws(SystemError) {
             let bytes = try files.read(file(name), limit: limit)
-            if let status = files.status(file(name)), ![0, owner, geteuid()].contains(status.owner) {
+            if let status = try files.status(file(name)), ![0, owner, geteuid()].contains(status.owner) {
                 throw SystemError("read \(file(name)), which belongs to user \(status.owner)", code: EINVAL)
             }
             return bytes
@@ -72,7 +72,7 @@ package struct StateDirectory: Sendable {
     package func putAside(_ name: String) throws(SystemError) -> String {
         for number in 1...99 {
             let target = file("\(name).aside-\(number)")
-            guard !files.exists(target) else { continue }
+            guard try !files.exists(target) else { continue }
             do throws(SystemError) {
                 try files.rename(file(name), to: target)
             } catch {

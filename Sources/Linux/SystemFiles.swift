@@ -24,9 +24,12 @@ package struct SystemFiles: Files {
         return flags
     }
 
-    package func status(_ path: String) -> FileStatus? {
+    package func status(_ path: String) throws(SystemError) -> FileStatus? {
         var status = stat()
-        return lstat(path, &status) == 0 ? FileStatus(status) : nil
+        if lstat(path, &status) == 0 { return FileStatus(status) }
+        let error = SystemError("stat " + path)
+        guard error.code == ENOENT || error.code == ENOTDIR else { throw error }
+        return nil
     }
 
     package func isWritable(_ path: String) -> Bool { access(path, W_OK) == 0 }
@@ -111,6 +114,13 @@ private final class SystemFile: OpenedFile {
     }
 
     func read(upTo limit: Int) throws(SystemError) -> [UInt8] { try descriptor.read(upTo: limit) ?? [] }
+
+    func read(upTo limit: Int, at offset: Int) throws(SystemError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: limit)
+        let count = try retrying("read " + path) { pread(descriptor.raw, &bytes, limit, off_t(offset)) }
+        bytes.removeSubrange(count...)
+        return bytes
+    }
 
     func write(_ bytes: [UInt8]) throws(SystemError) { try descriptor.writeAll(bytes) }
 

@@ -135,7 +135,8 @@ final class Household {
         if let batch = try store.nextFrozen() { _ = try store.acknowledge(batch) }
     }
 
-    private func delete(upTo cutoff: Timestamp) throws {
+    /// - Parameter cutoff: nil: everything.
+    func delete(upTo cutoff: Timestamp? = nil) throws {
         var deletion = try store.beginDeletion(before: cutoff)
         while !deletion.isFinished { try store.proceed(with: &deletion) }
     }

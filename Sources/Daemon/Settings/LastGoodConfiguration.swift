@@ -35,7 +35,7 @@ struct LastGoodConfiguration {
     /// The copy; nil when there is none, or it is bad, too. Secrets in files of their own are read from where they were.
     func load(_ options: Daemon.Options, places: SecretPlaces = .ofThisProcess()) -> Layers? {
         let path = directory.file(Self.name)
-        guard directory.files.size(path) != nil else { return nil }
+        guard (try? directory.files.size(path)) != nil else { return nil }
         var places = places
         places.home = Self.folder(of: options.file)
         return try? Loader.layers(file: path, isDefaultPath: false, places: places).withoutSeeds

@@ -98,7 +98,9 @@ struct StatusReport {
     }
 
     private func databaseSize() -> Int {
-        ["", "-wal", "-shm"].reduce(0) { $0 + (directory.files.size(directory.file("beekon.db" + $1)) ?? 0) }
+        ["", "-wal", "-shm"].reduce(0) {
+            $0 + ((try? directory.files.size(directory.file("beekon.db" + $1))) ?? 0)
+        }
     }
 
     private func syncStatus(

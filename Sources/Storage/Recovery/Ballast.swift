@@ -22,7 +22,7 @@ struct Ballast {
     /// Takes the space, where there is enough. Failing costs only the reserve.
     mutating func hold() {
         if isHeld { return }
-        if files.size(path) == Self.size {
+        if (try? files.size(path)) == Self.size {
             isHeld = true
             return
         }

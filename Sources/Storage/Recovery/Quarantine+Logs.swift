@@ -13,13 +13,14 @@ extension Quarantine {
     /// - Returns: what is to be reported.
     func keepDamagedLog(of path: String) throws(StorageError) -> [Store.Event] {
         let log = path + "-wal"
-        guard files.size(log) ?? 0 > WriteAheadLog.headerSize else { return [] }
+        guard try size(log) ?? 0 > WriteAheadLog.headerSize else { return [] }
+        let known = try loneLogs(of: path)
         do throws(SystemError) {
             guard try isDamaged(log) else { return [] }
             let directory = Self.directory(of: path)
-            let copies = loneLogs(of: path).map { directory + "/" + $0 }
+            let copies = known.map { directory + "/" + $0 }
             if copies.contains(where: { (try? isEqual($0, log)) == true }) { return [] }
-            let target = freeName(path)
+            let target = try freeName(path)
             try keep(log, as: target)
             let removed = copies.dropLast(Self.logLimit - 1).filter { (try? files.remove($0)) != nil }
             try files.synchronise(directory)
@@ -43,25 +44,30 @@ extension Quarantine {
     }
 
     /// Names of such copies, the oldest first. The WAL of a database that was put aside has that beside it.
-    private func loneLogs(of path: String) -> [String] {
-        let names = asideNames(of: path)
+    private func loneLogs(of path: String) throws(StorageError) -> [String] {
+        let names = try asideNames(of: path)
         return names.filter {
             $0.contains(".corrupt-") && $0.hasSuffix("-wal") && !names.contains(String($0.dropLast(4)))
         }
     }
 
-    private func freeName(_ path: String) -> String {
+    private func freeName(_ path: String) throws(SystemError) -> String {
         let base = path + ".corrupt-\(files.time())"
         var (name, number) = (base, 1)
-        while Self.suffixes.contains(where: { files.exists(name + $0) }) {
+        while try isAnything(named: name, Self.suffixes) {
             number += 1
             name = base + "-\(number)"
         }
         return name + "-wal"
     }
 
+    private func isAnything(named name: String, _ suffixes: [String]) throws(SystemError) -> Bool {
+        for suffix in suffixes where try files.exists(name + suffix) { return true }
+        return false
+    }
+
     private func isEqual(_ one: String, _ other: String) throws(SystemError) -> Bool {
-        guard files.size(one) == files.size(other) else { return false }
+        guard try files.size(one) == files.size(other) else { return false }
         let first = try files.open(one, [])
         let second = try files.open(other, [])
         while true {

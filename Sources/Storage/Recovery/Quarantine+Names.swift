@@ -20,7 +20,7 @@ extension Quarantine {
         let base = path + ".corrupt-\(files.time())"
         var target = base
         var number = 1
-        while isTaken(target) {
+        while try isTaken(target) {
             number += 1
             target = base + "-\(number)"
         }
@@ -34,13 +34,13 @@ extension Quarantine {
     func unread(_ path: String) throws(StorageError) -> [String] {
         let directory = Self.directory(of: path)
         let prefix = path.dropFirst(directory.count + 1) + ".corrupt-"
-        let names = names(in: directory).filter { $0.hasPrefix(prefix) }
+        let names = try names(in: directory).filter { $0.hasPrefix(prefix) }
         let found = Set(names.compactMap { name in Self.base(of: name).map { directory + "/" + $0 } })
         var unread: [String] = []
         for base in found.sorted() {
-            if !exists(base + Self.unreadSuffix) {
+            if try !exists(base + Self.unreadSuffix) {
                 try move(path, to: base + Self.unreadSuffix)
-            } else if let target = Self.targets(of: base).first(where: hasCompanion) {
+            } else if let target = try companioned(Self.targets(of: base)) {
                 // Salvaged again, so that it is reported: nothing is imported twice.
                 try moveCompanions(target, to: base + Self.unreadSuffix)
             }
@@ -61,7 +61,7 @@ extension Quarantine {
         try move(base + Self.unreadSuffix, to: target)
         guard isSalvaged else { return (target, []) }
         let directory = Self.directory(of: base)
-        let spent = names(in: directory).filter {
+        let spent = try names(in: directory).filter {
             $0.contains(".corrupt-") && $0.hasSuffix(Self.salvagedSuffix)
         }
         var removed: [String] = []
@@ -75,7 +75,7 @@ extension Quarantine {
     /// Names of the databases in this directory that were put aside and not all read: what is left in them is nowhere else.
     func unsavedNames(of path: String) -> [String] {
         let prefix = path.dropFirst(Self.directory(of: path).count + 1) + ".corrupt-"
-        return names(in: Self.directory(of: path)).filter { name in
+        return ((try? names(in: Self.directory(of: path))) ?? []).filter { name in
             name.hasPrefix(prefix) && !name.hasSuffix(Self.salvagedSuffix)
                 && !Self.suffixes.contains { !$0.isEmpty && name.hasSuffix($0) }
         }
@@ -92,16 +92,21 @@ extension Quarantine {
     /// The names that one may get in the end.
     private static func targets(of base: String) -> [String] { [base, base + salvagedSuffix] }
 
-    private func isTaken(_ base: String) -> Bool {
-        (Self.targets(of: base) + [base + Self.unreadSuffix]).contains { exists($0) || hasCompanion($0) }
+    private func isTaken(_ base: String) throws(StorageError) -> Bool {
+        let names = Self.targets(of: base) + [base + Self.unreadSuffix]
+        for name in names where try exists(name) { return true }
+        return try companioned(names) != nil
     }
 
-    private func hasCompanion(_ path: String) -> Bool {
-        Self.suffixes.contains { !$0.isEmpty && exists(path + $0) }
+    /// The first that has a companion.
+    private func companioned(_ paths: [String]) throws(StorageError) -> String? {
+        for path in paths {
+            for suffix in Self.suffixes where !suffix.isEmpty {
+                if try exists(path + suffix) { return path }
+            }
+        }
+        return nil
     }
-
-    /// Whether anything has this name, a broken link included.
-    func exists(_ path: String) -> Bool { files.exists(path) }
 
     /// Renames a database with its companions, durably. Completes an earlier call that was interrupted.
     private func move(_ path: String, to target: String) throws(StorageError) {
@@ -109,7 +114,7 @@ extension Quarantine {
         try moveOne(path, to: target)
         do {
             // Companions without a database: its name shows that they are complete.
-            if !exists(target) { _ = try files.open(target, [.write, .create]) }
+            if try !files.exists(target) { _ = try files.open(target, [.write, .create]) }
             try files.synchronise(Self.directory(of: target))
         } catch {
             throw StorageError(error)
@@ -124,7 +129,7 @@ extension Quarantine {
 
     private func moveOne(_ path: String, to target: String) throws(StorageError) {
         // It may have been moved already; opening the database since has left an empty one in its place.
-        guard exists(path), !exists(target) else { return }
+        guard try exists(path), try !exists(target) else { return }
         do {
             try files.rename(path, to: target)
         } catch {
@@ -137,5 +142,7 @@ extension Quarantine {
     }
 
     /// In ascending order, which for these names is that of their age.
-    func names(in directory: String) -> [String] { (try? files.names(in: directory)) ?? [] }
+    func names(in directory: String) throws(StorageError) -> [String] {
+        do { return try files.names(in: directory) } catch { throw StorageError(error) }
+    }
 }

@@ -22,13 +22,14 @@ extension Quarantine {
 
     /// One that was put aside must not be opened, because SQLite would delete the WAL. It is kept as it is: without
     /// the pages that describe the tables, nothing in it can be found.
-    func isOrphan(_ path: String) -> Bool {
-        files.size(path) ?? 0 == 0 && files.size(path + "-wal") ?? 0 > 0
+    func isOrphan(_ path: String) throws(StorageError) -> Bool {
+        guard try size(path) ?? 0 == 0 else { return false }
+        return try size(path + "-wal") ?? 0 > 0
     }
 
     /// SQLite does not open a WAL whose database name is missing.
     func nameOrphan(_ path: String) throws(StorageError) {
-        guard isOrphan(path), files.size(path) == nil else { return }
+        guard try isOrphan(path), try size(path) == nil else { return }
         do {
             _ = try files.open(path, [.write, .create])
         } catch {
@@ -37,7 +38,7 @@ extension Quarantine {
     }
 
     private func orphan(of path: String) throws(StorageError) -> WriteAheadLog.Contents? {
-        guard isOrphan(path) else { return nil }
+        guard try isOrphan(path) else { return nil }
         do {
             return try WriteAheadLog.contents(database: path, vfs: files.vfs)
         } catch {

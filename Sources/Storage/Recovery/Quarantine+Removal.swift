@@ -4,11 +4,11 @@ internal import Linux
 /// What a deletion does with databases that were put aside.
 extension Quarantine {
     /// Names of the databases in the directory that were put aside, with their companions.
-    func asideNames(of path: String) -> [String] {
+    func asideNames(of path: String) throws(StorageError) -> [String] {
         let directory = Self.directory(of: path)
         let name = path.split(separator: "/").last.map(String.init) ?? path
         // Not what an operator has put beside it.
-        return names(in: directory).filter {
+        return try names(in: directory).filter {
             $0.hasPrefix(name + ".corrupt-") || $0.hasPrefix(Store.foreignPrefix)
         }
     }
@@ -17,7 +17,7 @@ extension Quarantine {
     func removeAside(of path: String) throws(StorageError) {
         let directory = Self.directory(of: path)
         // The database last: companions without one mean that it is being put aside.
-        for name in asideNames(of: path).reversed() {
+        for name in try asideNames(of: path).reversed() {
             do throws(SystemError) {
                 try files.remove(directory + "/" + name)
             } catch {

@@ -9,6 +9,16 @@ struct Quarantine: Sendable {
         self.files = files
     }
 
+    /// Bytes of a regular file; nil when there is none.
+    func size(_ path: String) throws(StorageError) -> Int? {
+        do { return try files.size(path) } catch { throw StorageError(error) }
+    }
+
+    /// Whether anything has this name, a broken link included.
+    func exists(_ path: String) throws(StorageError) -> Bool {
+        do { return try files.exists(path) } catch { throw StorageError(error) }
+    }
+
     static let suffixes = ["", "-wal", "-shm", "-journal"]
 
     /// Checks whether the file is a sound database of ours before anything in it is changed.
@@ -20,11 +30,11 @@ struct Quarantine: Sendable {
     /// - Throws: an error of kind `corrupt` for a database that must be put aside, and `newerSchema`.
     func check(_ path: String) throws(StorageError) {
         try checkKind(path)
-        if files.size(path) ?? 0 == 0 {
+        if try size(path) ?? 0 == 0 {
             try nameOrphan(path)
             try recoverOrphan(path)
         }
-        guard files.size(path) ?? 0 > 0 else { return }
+        guard try size(path) ?? 0 > 0 else { return }
         do {
             let connection = try Connection(path: path, access: .readWrite, vfs: files.vfs)
             connection.leaveLogOnClose()
@@ -33,8 +43,8 @@ struct Quarantine: Sendable {
                 throw StorageError(
                     operation: "check", kind: .io, message: path + " cannot be opened for writing")
             }
-            let hasLog = files.size(path + "-wal") ?? 0 > 0
-            try check(connection, hasLog: hasLog)
+            let hasLog = try size(path + "-wal") ?? 0 > 0
+            try check(connection, at: path, hasLog: hasLog)
             guard !connection.isReadOnly || !files.isWritable(path) else {
                 throw Self.damage("its header forbids writing")
             }
@@ -52,13 +62,15 @@ struct Quarantine: Sendable {
     /// What has the names of the database and its companions must be regular files.
     func checkKind(_ path: String) throws(StorageError) {
         for suffix in Self.suffixes {
-            guard files.status(path + suffix)?.kind ?? .file == .file else {
+            let kind: FileStatus.Kind?
+            do { kind = try files.status(path + suffix)?.kind } catch { throw StorageError(error) }
+            guard kind ?? .file == .file else {
                 throw Self.damage(path + suffix + " is no regular file")
             }
         }
     }
 
-    private func check(_ connection: Connection, hasLog: Bool) throws {
+    private func check(_ connection: Connection, at path: String, hasLog: Bool) throws {
         let version = try Schema.foundVersion(connection)
         guard version <= Schema.version else {
             throw StorageError.newerSchema(found: version, known: Schema.version)
@@ -69,7 +81,12 @@ struct Quarantine: Sendable {
         // A large database that was shut down cleanly is trusted, because checking it takes seconds.
         if !hasLog, try Writer.hasTallies(connection) { return }
         let result = try connection.value("PRAGMA integrity_check(1)") ?? "no answer"
-        guard result == "ok" else { throw Self.damage(result) }
+        guard result != "ok" else { return }
+        guard try !isOfDisk(result, at: path) else {
+            throw StorageError(
+                operation: "check", kind: .io, message: "the disk does not give all of \(path): \(result)")
+        }
+        throw Self.damage(result)
     }
 
     private static func damage(_ message: String) -> StorageError {

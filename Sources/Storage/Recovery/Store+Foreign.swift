@@ -18,7 +18,7 @@ extension Store {
         let base = foreignPrefix + "\(time.milliseconds / 1000)"
         var name = base
         var number = 1
-        while Self.suffixes.contains(where: { files.exists(directory + "/" + name + $0) }) {
+        while Self.suffixes.contains(where: { (try? files.exists(directory + "/" + name + $0)) != false }) {
             number += 1
             name = base + "-\(number)"
         }
@@ -38,29 +38,29 @@ extension Store {
             _ = try quarantine.close(base, isSalvaged: false)
         }
         do throws(SystemError) {
-            for suffix in suffixes where files.exists(directory + "/beekon.db" + suffix) {
+            for suffix in suffixes where try files.exists(directory + "/beekon.db" + suffix) {
                 try files.rename(directory + "/beekon.db" + suffix, to: directory + "/" + name + suffix)
             }
             try files.synchronise(directory)
+            for suffix in suffixes where try files.exists(directory + "/" + name + suffix) { return true }
+            return false
         } catch {
             throw StorageError(error)
         }
-        return suffixes.contains { files.exists(directory + "/" + name + $0) }
     }
 
     /// Renames them back, where nothing has taken their names. `synchronise` makes that durable.
     package static func takeBackForeign(
         in directory: String, as name: String, on files: any Files = SystemFiles()
     ) throws(StorageError) {
-        for suffix in suffixes.reversed()
-        where files.exists(directory + "/" + name + suffix)
-            && !files.exists(directory + "/beekon.db" + suffix)
-        {
-            do {
-                try files.rename(directory + "/" + name + suffix, to: directory + "/beekon.db" + suffix)
-            } catch {
-                throw StorageError(error)
+        do throws(SystemError) {
+            for suffix in suffixes.reversed() {
+                let (aside, own) = (directory + "/" + name + suffix, directory + "/beekon.db" + suffix)
+                guard try files.exists(aside), try !files.exists(own) else { continue }
+                try files.rename(aside, to: own)
             }
+        } catch {
+            throw StorageError(error)
         }
     }
 
@@ -79,8 +79,8 @@ extension Store {
         ofDatabase path: String, on files: any Files = SystemFiles()
     ) -> String {
         let unknown = "what it holds cannot be read"
-        guard !Quarantine(files).isOrphan(path), files.size(path) ?? 0 > 0 else { return unknown }
         do {
+            guard try !Quarantine(files).isOrphan(path), try files.size(path) ?? 0 > 0 else { return unknown }
             let db = try Connection(path: path, access: .damaged, vfs: files.vfs)
             let row = try db.prepare(
                 """
@@ -97,7 +97,7 @@ extension Store {
 
     /// Whether this directory contains neither a database nor anything to recover one from.
     package static func isMissing(in directory: String, on files: any Files = SystemFiles()) -> Bool {
-        ["", "-wal", "-journal"].allSatisfy { files.size(directory + "/beekon.db" + $0) ?? 0 == 0 }
+        ["", "-wal", "-journal"].allSatisfy { (try? files.size(directory + "/beekon.db" + $0)) ?? 0 == 0 }
     }
 
     /// Whether tracking was in progress according to a database that is not open, and may be damaged.
@@ -105,7 +105,7 @@ extension Store {
         database: String, on files: any Files = SystemFiles()
     ) -> Bool {
         // Opening one with an orphaned WAL would delete that.
-        guard files.exists(database), !Quarantine(files).isOrphan(database),
+        guard (try? files.exists(database)) == true, (try? Quarantine(files).isOrphan(database)) == false,
             let db = try? Connection(path: database, access: .damaged, vfs: files.vfs),
             (try? Sessions.newestOpen(db, isTracking: true)) != nil
         else { return false }

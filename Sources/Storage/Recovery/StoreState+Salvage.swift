@@ -37,7 +37,7 @@ extension StoreState {
         _ salvaged: inout Int
     ) throws(SQLiteError) -> Bool {
         let file = base + Quarantine.unreadSuffix
-        guard !quarantine.isOrphan(file),
+        guard (try? quarantine.isOrphan(file)) == false,
             var salvage = try? Salvage(
                 path: file, vfs: quarantine.files.vfs, progress: progress, erasing: erasing)
         else {

@@ -78,7 +78,7 @@ extension Store {
 
     private func removeAside(_ deletion: inout Deletion) throws(StorageError) {
         if deletion.cutoff == nil { try Quarantine(files).removeAside(of: path) }
-        deletion.kept = Quarantine(files).asideNames(of: path)
+        deletion.kept = try Quarantine(files).asideNames(of: path)
     }
 
     // MARK: Dead letters, kept rows

@@ -214,7 +214,7 @@ struct StoreState: ~Copyable {
         if doubts.hasMoved { doubts.landed = nil }
         var unread = try quarantine.unread(path)
         var reason: String?
-        if !unread.isEmpty, !quarantine.exists(path) {
+        if !unread.isEmpty, try !quarantine.exists(path) {
             reason = doubts.damage
             doubts.damage = nil
         }
@@ -254,12 +254,11 @@ struct StoreState: ~Copyable {
     private func secureLog() throws(StorageError) {
         try quarantine.checkKind(path)
         try quarantine.nameOrphan(path)
-        let files = quarantine.files
-        guard files.size(path) != nil, files.size(path + "-wal") ?? 0 > 0 else { return }
+        guard try quarantine.size(path) != nil, try quarantine.size(path + "-wal") ?? 0 > 0 else { return }
         do {
             try WriteAheadLog.secure(
                 database: path, doubt: doubts.hasBeenLax ? .everything : .latestTransaction,
-                vfs: files.vfs)
+                vfs: quarantine.files.vfs)
         } catch {
             throw StorageError(error)
         }

@@ -31,11 +31,11 @@ package final class SimulatedFiles: Files, @unchecked Sendable {
         return SimulatedOpenFile(try disk.open(path, wanted), isReadOnly: !isWriting)
     }
 
-    package func status(_ path: String) -> FileStatus? {
-        (try? disk.status(path)).flatMap { $0 }.map { FileStatus($0) }
+    package func status(_ path: String) throws(SystemError) -> FileStatus? {
+        try disk.status(path).map { FileStatus($0) }
     }
 
-    package func isWritable(_ path: String) -> Bool { status(path) != nil }
+    package func isWritable(_ path: String) -> Bool { !disk.isDeaf }
 
     package func names(in directory: String) throws(SystemError) -> [String] {
         try disk.names(in: directory)
@@ -85,6 +85,12 @@ private final class SimulatedOpenFile: OpenedFile, @unchecked Sendable {
     func status() throws(SystemError) -> FileStatus { FileStatus(kind: .file, size: try file.size()) }
 
     func read(upTo limit: Int) throws(SystemError) -> [UInt8] {
+        let bytes = try read(upTo: limit, at: offset)
+        offset += bytes.count
+        return bytes
+    }
+
+    func read(upTo limit: Int, at offset: Int) throws(SystemError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: limit)
         let count: Int
         do {
@@ -92,7 +98,6 @@ private final class SimulatedOpenFile: OpenedFile, @unchecked Sendable {
         } catch {
             throw error as? SystemError ?? SystemError("read " + file.path, code: EIO)
         }
-        offset += count
         return Array(bytes[..<count])
     }
 
@@ -134,6 +139,7 @@ private final class SimulatedOpenDirectory: OpenedFile, @unchecked Sendable {
     func synchronise() throws(SystemError) { try disk.synchronise(path) }
 
     func read(upTo limit: Int) throws(SystemError) -> [UInt8] { throw isDirectory }
+    func read(upTo limit: Int, at offset: Int) throws(SystemError) -> [UInt8] { throw isDirectory }
     func write(_ bytes: [UInt8]) throws(SystemError) { throw isDirectory }
     func allocate(_ size: Int) throws(SystemError) { throw isDirectory }
     func give(to owner: UInt32, _ group: UInt32) {}

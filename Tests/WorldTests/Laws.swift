@@ -27,9 +27,9 @@ final class Laws {
 
     /// What a deletion is about that is asked for now: whatever is stored.
     ///
-    /// - Parameter cutoff: rows before that; nil: all.
+    /// - Parameter cutoff: rows until then; nil: all.
     func rows(before cutoff: Timestamp?) -> Set<String> {
-        Set(stored.filter { _, time in cutoff.map { time < $0 } ?? true }.map(\.key))
+        Set(stored.filter { _, time in cutoff.map { time <= $0 } ?? true }.map(\.key))
     }
 
     /// A deletion of these rows was answered.
@@ -42,6 +42,34 @@ final class Laws {
     func deletionUnanswered(of rows: Set<String>) {
         perhapsDeleted.formUnion(rows)
         for (id, batch) in batches where !batch.isDisjoint(with: rows) { reopened.insert(id) }
+    }
+
+    /// A process has died: what the next start finds.
+    ///
+    /// - Parameters:
+    ///   - isDurable: all that was answered must be there.
+    ///   - rows: what the server has.
+    func found(_ holding: SimulatedMachine.Holding, isDurable: Bool, _ rows: [String: Set<String>]) {
+        let gone = stored.keys.filter {
+            holding.rows[$0] == nil && rows[$0] == nil && !perhapsDeleted.contains($0)
+        }
+        // docs/durability.md, "Stored means committed", and, for `durability = "normal"`, "Where it ends".
+        if let first = gone.min(), isDurable {
+            broken("\(gone.count) rows that were stored are gone, among them \(first)")
+        }
+        for id in gone { stored[id] = nil }
+        // docs/durability.md, "Deleted means erased".
+        let back = deleted.intersection(holding.rows.keys)
+        if let first = back.min() { broken("row \(first), which was deleted, is back") }
+        // The same: their freezing may be undone, and then they go out in another batch.
+        if !isDurable {
+            for (id, batch) in batches
+            where !holding.batches.contains(id) && batch.contains(where: { holding.rows[$0] != nil }) {
+                reopened.insert(id)
+            }
+        }
+        // Committed, and not announced any more.
+        stored.merge(holding.rows) { known, _ in known }
     }
 
     /// The first byte of a request has been sent.

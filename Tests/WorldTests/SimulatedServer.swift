@@ -30,6 +30,8 @@ final class SimulatedServer {
     static let longestAnswer = 60.0
 
     var mood = Mood.good
+    /// Asked before each request: whether it goes out, and whether its answer is heard.
+    var post: () -> (goes: Bool, isHeard: Bool) = { (true, true) }
     /// Told of each request.
     var trace: (String) -> Void = { _ in }
     /// How often each has happened.
@@ -107,6 +109,8 @@ final class SimulatedTransport: HTTPTransport {
     /// The time by now.
     private let clock: () -> BootInstant
     private var body: [UInt8]?
+    /// Nothing is heard any more: the process has died.
+    private var isDeaf = false
     private var answer: (outcome: HTTPOutcome, at: BootInstant)?
 
     init(_ server: SimulatedServer, clock: @escaping () -> BootInstant) {
@@ -125,10 +129,14 @@ final class SimulatedTransport: HTTPTransport {
     func advance() -> HTTPClient.Progress {
         if let body {
             self.body = nil
+            let (goes, isHeard) = server.post()
+            isDeaf = !isHeard
+            guard goes else { return .underway }
             let (fate, delay) = server.fate(of: body)
             answer = (fate.outcome, clock().advanced(bySeconds: delay))
             return .underway
         }
+        if isDeaf { return .underway }
         guard let answer else {
             return .ended(.failure(TransportFailure(kind: .network, message: "no request was begun")))
         }

@@ -14,6 +14,8 @@ final class Laws {
     /// Batches whose rows may go out in others: one of them was deleted, or the server has refused the batch for good, and other
     /// settings may mend that.
     private var reopened: Set<String> = []
+    /// Batches whose acceptance the process that lives has heard.
+    private var accepted: Set<String> = []
     private var bodies: [String: [UInt8]] = [:]
     private var batches: [String: Set<String>] = [:]
 
@@ -68,6 +70,7 @@ final class Laws {
                 reopened.insert(id)
             }
         }
+        accepted = []
         // Committed, and not announced any more.
         stored.merge(holding.rows) { known, _ in known }
     }
@@ -80,6 +83,9 @@ final class Laws {
         // docs/durability.md, "Retries are identical": an id belongs to one body for ever.
         if let known = bodies[id] ?? taken, known != body { broken("batch \(id) has two bodies") }
         bodies[id] = body
+        // docs/durability.md, "When the disk fails": an acknowledgement that cannot be written is retried, and the batch is not
+        // sent meanwhile.
+        if accepted.contains(id) { broken("batch \(id) was accepted, and is sent again") }
         let rows = Set(batch.locations.map(\.id))
         batches[id] = rows
         // docs/durability.md, "Deleted means erased": nothing that was deleted goes out once the deletion was answered.
@@ -88,6 +94,11 @@ final class Laws {
         // docs/durability.md, "Stored means committed": sent is only what is stored.
         let unknown = rows.subtracting(stored.keys)
         if let first = unknown.min() { broken("batch \(id) has row \(first), which nobody has stored") }
+    }
+
+    /// The process has heard that the server has this batch.
+    func accepted(_ batch: String) {
+        accepted.insert(batch)
     }
 
     /// The server has said that it will never take this batch, whether it has it or not.

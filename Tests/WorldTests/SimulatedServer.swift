@@ -50,16 +50,18 @@ final class SimulatedServer {
     }
 
     /// The first byte of a request has been sent.
-    func fate(of body: [UInt8]) -> (Fate, delay: Double) {
+    ///
+    /// - Returns: also the id of the batch.
+    func fate(of body: [UInt8]) -> (Fate, delay: Double, batch: String) {
         requests += 1
         let fate = draw()
         fates[fate, default: 0] += 1
         trace("request \(requests) of \(body.count) bytes: \(fate)")
-        read(body, fate)
+        let batch = read(body, fate)
         switch fate {
-        case .takenLate: return (fate, Double.random(in: 1...50, using: &random))
-        case .timeout, .takenAndTimeout: return (fate, 60)
-        default: return (fate, Double.random(in: 0.01...2, using: &random))
+        case .takenLate: return (fate, Double.random(in: 1...50, using: &random), batch)
+        case .timeout, .takenAndTimeout: return (fate, 60, batch)
+        default: return (fate, Double.random(in: 0.01...2, using: &random), batch)
         }
     }
 
@@ -75,16 +77,25 @@ final class SimulatedServer {
         return choices.randomElement(using: &random) ?? .taken
     }
 
-    private func read(_ body: [UInt8], _ fate: Fate) {
+    /// The process has heard what has become of it.
+    func heard(_ fate: Fate, _ batch: String) {
+        if fate == .taken || fate == .takenLate { laws.accepted(batch) }
+    }
+
+    private func read(_ body: [UInt8], _ fate: Fate) -> String {
         guard let text = Gunzip.beginning(of: body, limit: 1 << 20),
             let batch = try? JSONDecoder().decode(SentBatch.self, from: Data(text))
-        else { return laws.broken("a request is no envelope") }
+        else {
+            laws.broken("a request is no envelope")
+            return ""
+        }
         trace("batch \(batch.batchID) with \(batch.locations.count) rows")
         laws.sent(batch, text, before: batches[batch.batchID])
         if fate.isFinal { laws.refused(batch) }
-        guard fate.isTaken else { return }
+        guard fate.isTaken else { return batch.batchID }
         batches[batch.batchID] = text
         for location in batch.locations { rows[location.id, default: []].insert(batch.batchID) }
+        return batch.batchID
     }
 }
 
@@ -111,7 +122,7 @@ final class SimulatedTransport: HTTPTransport {
     private var body: [UInt8]?
     /// Nothing is heard any more: the process has died.
     private var isDeaf = false
-    private var answer: (outcome: HTTPOutcome, at: BootInstant)?
+    private var answer: (fate: SimulatedServer.Fate, batch: String, at: BootInstant)?
 
     init(_ server: SimulatedServer, clock: @escaping () -> BootInstant) {
         self.server = server
@@ -132,8 +143,8 @@ final class SimulatedTransport: HTTPTransport {
             let (goes, isHeard) = server.post()
             isDeaf = !isHeard
             guard goes else { return .underway }
-            let (fate, delay) = server.fate(of: body)
-            answer = (fate.outcome, clock().advanced(bySeconds: delay))
+            let (fate, delay, batch) = server.fate(of: body)
+            answer = (fate, batch, clock().advanced(bySeconds: delay))
             return .underway
         }
         if isDeaf { return .underway }
@@ -142,7 +153,8 @@ final class SimulatedTransport: HTTPTransport {
         }
         guard answer.at <= clock() else { return .underway }
         self.answer = nil
-        return .ended(answer.outcome)
+        server.heard(answer.fate, answer.batch)
+        return .ended(answer.fate.outcome)
     }
 
     func rest(now: BootInstant) -> Rest { Rest(until: answer?.at ?? now) }

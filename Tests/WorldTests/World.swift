@@ -78,6 +78,9 @@ final class World {
         drawSync()
         receiver = SimulatedReceiver { [unowned self] in now }
         machine = SimulatedMachine(seed: random.next()) { [unowned self] in now }
+        laws.mayHaveFailed = { [unowned self] in
+            now < machine.latestTrouble.advanced(bySeconds: Self.patienceWithDisk)
+        }
         machine.isDurable = settings.store.durability == .full
         server.post = { [unowned self] in machine.post() }
         server.trace = { [unowned self] in trace($0) }

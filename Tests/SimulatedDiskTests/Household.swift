@@ -66,6 +66,11 @@ final class Household {
         lock = nil
     }
 
+    /// Which installation this is, as the small files say.
+    func identity() -> SmallFiles.Reading<SmallFiles.Identity> { small.readIdentity() }
+
+    func write(_ identity: SmallFiles.Identity) throws { try small.write(identity) }
+
     func add(_ number: Int) throws { _ = try store.insert(Self.row(number)) }
 
     /// Of all rows.

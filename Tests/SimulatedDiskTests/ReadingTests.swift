@@ -86,6 +86,31 @@ import Testing
         return try disk.names(in: "/state").contains { $0.hasPrefix("beekon.db.corrupt-") }
     }
 
+    @Test("an identity that the disk does not give for a while is left alone, and its copy stands in for it")
+    func identity() throws {
+        let known = SmallFiles.Identity(
+            installID: "018bcfe5-6800-7000-8000-000000000001", signs: [:])
+        for failing in [["identity.json", "identity.json.copy"], ["identity.json"], ["identity.json.copy"]] {
+            let disk = SimulatedDisk(seed: seed)
+            let household = try Household(on: disk)
+            try household.write(known)
+            disk.fault = { operation in
+                let isIt = failing.contains { operation.path.hasSuffix("/" + $0) }
+                return operation.kind == .read && isIt ? .fail(EIO) : .goOn
+            }
+            let found = household.identity()
+            disk.fault = nil
+            if failing.count == 2 {
+                #expect(found.content == nil && found.trouble?.isPassing == true)
+                #expect(try !disk.names(in: "/state").contains { $0.contains(".aside-") })
+            } else {
+                #expect(found.content == known)
+            }
+            #expect(household.identity().content == known)
+            household.close()
+        }
+    }
+
     @Test("a deletion is not done while what was put aside cannot be listed") func deletion() throws {
         let disk = try left()
         _ = try disk.open("/state/beekon.db.corrupt-1", .create)

@@ -104,7 +104,9 @@ package struct TokenStore: Sendable {
     ) throws(Failure) {
         do {
             let key = try sealingKey(using: &random)
-            let text = [UInt8](try JSONEncoder().encode(record))
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = .sortedKeys
+            let text = [UInt8](try encoder.encode(record))
             let nonce = Self.bytes(TokenEnvelope.nonceSize, using: &random)
             guard let envelope = TokenEnvelope.seal(text, with: key, of: owner, nonce: nonce) else {
                 throw Failure(description: "libcrypto failed")

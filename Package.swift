@@ -139,8 +139,8 @@ let package = Package(
         .testTarget(
             name: "WorldTests",
             dependencies: [
-                "Base", "Daemon", "DaemonConfiguration", "Envelope", "GPSD", "Linux", "Storage", "Support",
-                "Tracking", "Upload",
+                "Base", "CSQLite", "Daemon", "DaemonConfiguration", "Envelope", "GPSD", "Linux", "SQLite",
+                "SimulatedDisk", "Storage", "Support", "Tracking", "Upload",
             ],
             swiftSettings: settings),
 
@@ -155,12 +155,16 @@ let package = Package(
         .target(
             name: "SimulatedDisk", dependencies: ["CSQLite", "Linux", "Support"],
             path: "Tests/Simulation/Disk", swiftSettings: settings),
-        test("SimulatedDisk", ["Base", "CRecordingVFS", "CSQLite", "Linux", "SQLite", "Storage", "Support"]),
+        test(
+            "SimulatedDisk",
+            ["Base", "CRecordingVFS", "CSQLite", "Linux", "SQLite", "Storage", "Support", "Tracking"]),
 
         .target(name: "CRecordingVFS", dependencies: ["CSQLite"], path: "Tests/CRecordingVFS"),
         .testTarget(
             name: "StorageFaultsTests",
-            dependencies: ["Base", "CRecordingVFS", "SQLite", "Storage", "Support", "Tracking"],
+            dependencies: [
+                "Base", "CRecordingVFS", "Linux", "SQLite", "SimulatedDisk", "Storage", "Support", "Tracking",
+            ],
             swiftSettings: settings),
         // Not a product: the subject of Tests/System/storage/test_faults_store.py.
         .executableTarget(

@@ -49,14 +49,11 @@ package struct FileDescriptor: ~Copyable, Sendable {
     }
 }
 
-/// Reads an entire regular file of at most `limit` bytes.
+/// Reads an entire regular file of at most `limit` bytes, wherever it is; of the state directory `Files` reads.
 ///
-/// - Parameter followingLinks: false refuses a symbolic link (ELOOP).
 /// - Throws: EFBIG if the file is larger, EINVAL if it is not a regular file: a device or FIFO could block for ever.
-package func readFile(
-    _ path: String, limit: Int, followingLinks: Bool = true
-) throws(SystemError) -> [UInt8] {
-    let file = try FileDescriptor.open(path, O_RDONLY | O_NONBLOCK | (followingLinks ? 0 : O_NOFOLLOW))
+package func readFile(_ path: String, limit: Int) throws(SystemError) -> [UInt8] {
+    let file = try FileDescriptor.open(path, O_RDONLY | O_NONBLOCK)
     var status = stat()
     try retrying("stat " + path) { fstat(file.raw, &status) }
     guard status.st_mode & S_IFMT == S_IFREG else { throw SystemError("read " + path, code: EINVAL) }
@@ -66,18 +63,4 @@ package func readFile(
         if bytes.count > limit { throw SystemError("read " + path, code: EFBIG) }
     }
     return bytes
-}
-
-/// Size of a file in bytes; nil if unknown.
-package func fileSize(_ path: String) -> Int? {
-    var status = stat()
-    return stat(path, &status) == 0 ? Int(status.st_size) : nil
-}
-
-/// Bytes still available to this process on the file system that contains `path`; nil if unknown.
-package func freeSpace(beside path: String) -> Int? {
-    let directory = path[..<(path.lastIndex(of: "/") ?? path.endIndex)]
-    var status = statvfs()
-    guard statvfs(directory.isEmpty ? "/" : String(directory), &status) == 0 else { return nil }
-    return Int(clamping: UInt64(status.f_bavail) &* UInt64(status.f_frsize))
 }

@@ -31,7 +31,8 @@ final class Desk {
         let configurator = try Configurator(options, try StateDirectory(workshop.state))
         dispatcher = Dispatcher(hub: workshop.hub, configurator: configurator)
         let status = StatusReport(
-            hub: workshop.hub, configurator: configurator, directory: workshop.state, installID: "i",
+            hub: workshop.hub, configurator: configurator, directory: try StateDirectory(workshop.state),
+            installID: "i",
             startedAt: now)
         let handlers = Handlers(
             hub: workshop.hub, configurator: configurator, dispatcher: dispatcher, status: status)

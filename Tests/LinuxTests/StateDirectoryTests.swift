@@ -140,10 +140,10 @@ func lockExcludes() throws {
     let directory = try StateDirectory(temporary.path)
     do {
         let lock = try directory.lock()
-        #expect(lock.raw >= 0)
         let error = #expect(throws: SystemError.self) { _ = try directory.lock() }
         #expect(error?.code == EWOULDBLOCK)
         #expect(!otherProcessLocks(directory.file("lock")))
+        withExtendedLifetime(lock) {}
     }
     #expect(otherProcessLocks(directory.file("lock")))
     _ = try directory.lock()

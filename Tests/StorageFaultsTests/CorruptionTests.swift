@@ -145,7 +145,7 @@ import Tracking
         let recording = try #require(Recording(directory: folder.path))
         // So few rows are looked through at every start.
         let workload = try Workload(
-            in: folder, recording: recording, durability: .full, seed: seed, largeTable: Writer.largeTable)
+            on: Ground(folder, recording), durability: .full, seed: seed, largeTable: Writer.largeTable)
         try workload.run(operations: 150)
         // The last operation may have emptied the log, or folded it into the database.
         while try folder.contents()["beekon.db-wal"]?.isEmpty ?? true { try workload.run(operations: 1) }

@@ -1,4 +1,5 @@
 import Base
+import Linux
 import SQLite
 import Storage
 import Support
@@ -21,17 +22,14 @@ import Testing
         let what = "crash images, durability \(durability)\(syncsFail ? ", syncs fail" : "")"
         print("\(what): BEEKOND_SEED=\(Effort.seed)")
         let workload = try Workload(
-            in: folder, recording: recording, durability: durability, seed: Effort.seed, syncsFail: syncsFail)
+            on: Ground(folder, recording), durability: durability, seed: Effort.seed, syncsFail: syncsFail)
         try workload.run(operations: operations)
         workload.close()
         let events = recording.events()
         var examination = try Examination(states: workload.states, durability: durability)
         var disk = Disk()
         let chosen = choose(from: events)
-        // Known not to be covered at NORMAL: a device that fails its syncs, and that garbles what it was writing when the
-        // power went. Seen: rows of one table without those of another. The likely way: after a failed sync the WAL is
-        // written once more in its place, behind pages of a checkpoint that already follow from it.
-        let losses = PowerLoss.allCases.filter { !syncsFail || durability == .full || $0 != .garbled }
+        let losses = Self.losses(durability: durability, syncsFail: syncsFail)
         for (index, event) in events.enumerated() {
             disk.apply(event)
             examination.pass(event)
@@ -48,6 +46,13 @@ import Testing
         print("\(what): \(events.count) events, \(failures) failed syncs, \(examination.summary)")
         #expect(failures == 0 || syncsFail)
         #expect(examination.images >= points)
+    }
+
+    /// Known not to be covered at NORMAL: a device that fails its syncs, and that garbles what it was writing when the power
+    /// went. Seen: rows of one table without those of another. The likely way: after a failed sync the WAL is written once more
+    /// in its place, behind pages of a checkpoint that already follow from it.
+    static func losses(durability: StoreOptions.Durability, syncsFail: Bool) -> [PowerLoss] {
+        PowerLoss.allCases.filter { !syncsFail || durability == .full || $0 != .garbled }
     }
 
     /// Half of the points anywhere, half where something else than the WAL changes: rare, and where the danger is.
@@ -71,7 +76,7 @@ import Testing
 }
 
 /// Opens images and compares what is in them with what the workload left at that time.
-private struct Examination {
+struct Examination {
     private let states: [Workload.State]
     private let durability: StoreOptions.Durability
     /// Which operations left a database like this.
@@ -100,23 +105,34 @@ private struct Examination {
     }
 
     mutating func pass(_ event: Recording.Event) {
-        guard case .mark(let number) = event else { return }
+        if case .mark(let number) = event { pass(mark: number) }
+    }
+
+    mutating func pass(mark number: Int) {
+        folded = states[returned...number].lastIndex(where: \.isReopened) ?? folded
         returned = number
-        if states[number].isReopened { folded = number }
     }
 
     mutating func fault(of image: [String: FileBytes]) -> String? {
-        images += 1
         do {
             let folder = try folder.get()
             try folder.clear()
             for (name, content) in image { try folder.write(name, content.bytes) }
+            return fault(in: Ground(folder))
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    mutating func fault(in ground: Ground) -> String? {
+        images += 1
+        do {
             let options = StoreOptions(maxRows: Workload.cap, durability: durability, destinations: .main)
-            let store = try Store(directory: folder.path, options: options)
+            let store = try Store(directory: ground.directory, options: options, on: ground.files)
             // A header that was not synced yet may be torn; whether anything is missing is seen below.
             let events = store.takeEvents().filter { if case .logDamaged = $0 { false } else { true } }
             if let event = events.first { return "\(event)" }
-            let db = try Connection(path: folder.database, access: .readOnly)
+            let db = try Connection(path: ground.database, access: .readOnly, vfs: ground.files.vfs)
             if let fault = try Contents.fault(db) { return fault }
             let text = try Contents.text(db)
             // At FULL what had returned is there; the operation under way may be. At NORMAL any earlier state will do.

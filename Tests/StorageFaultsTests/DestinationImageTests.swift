@@ -16,7 +16,7 @@ import Tracking
         let folder = try Folder()
         let recording = try #require(Recording(directory: folder.path))
         let workload = try DestinationWorkload(
-            in: folder, recording: recording, durability: durability, seed: Effort.seed)
+            on: Ground(folder, recording), durability: durability, seed: Effort.seed)
         try workload.run(operations: operations)
         workload.close()
         let events = recording.events()
@@ -49,7 +49,7 @@ import Tracking
 }
 
 /// Opens images, compares what each destination is owed with what the workload left, and delivers it.
-private struct DestinationExamination {
+struct DestinationExamination {
     private let states: [DestinationWorkload.State]
     private let durability: StoreOptions.Durability
     private let indices: [[DestinationName: DestinationLedger.Holding]: [Int]]
@@ -81,20 +81,27 @@ private struct DestinationExamination {
     }
 
     mutating func pass(_ event: Recording.Event) {
-        guard case .mark(let number) = event else { return }
+        if case .mark(let number) = event { pass(mark: number) }
+    }
+
+    mutating func pass(mark number: Int) {
+        folded = states[returned...number].lastIndex(where: \.isReopened) ?? folded
         returned = number
-        if states[number].isReopened { folded = number }
     }
 
     /// - Parameter isLater: the configuration is that of the operation under way, if that changes it.
     mutating func examine(_ image: [String: FileBytes], isLater: Bool) throws {
-        images += 1
         try folder.clear()
         for (name, content) in image { try folder.write(name, content.bytes) }
+        try examine(Ground(folder), isLater: isLater)
+    }
+
+    mutating func examine(_ ground: Ground, isLater: Bool) throws {
+        images += 1
         let under = states[(returned + 1)...].firstIndex { !$0.isPassing } ?? returned
         let options = StoreOptions(
             durability: durability, destinations: states[isLater ? under : returned].destinations)
-        let store = try Store(directory: folder.path, options: options)
+        let store = try Store(directory: ground.directory, options: options, on: ground.files)
         defer { store.close() }
         // A header that was not synced yet may be torn; whether anything is missing is seen below.
         let news = store.takeEvents().filter { if case .logDamaged = $0 { false } else { true } }

@@ -1,4 +1,5 @@
 import Base
+import Linux
 import SQLite
 import Support
 import Testing
@@ -31,8 +32,7 @@ final class DestinationWorkload {
     ]
     private static let names = all.map(\.name)
 
-    private let folder: Folder
-    private let recording: Recording
+    private let ground: Ground
     private var random: SeededGenerator
     private var ids: UUIDv7Generator
     private var options: StoreOptions
@@ -43,23 +43,24 @@ final class DestinationWorkload {
     private(set) var states: [State] = []
 
     init(
-        in folder: Folder, recording: Recording, durability: StoreOptions.Durability, seed: UInt64
+        on ground: Ground, durability: StoreOptions.Durability, seed: UInt64
     ) throws {
-        self.folder = folder
-        self.recording = recording
+        self.ground = ground
         random = SeededGenerator(seed: seed)
         ids = UUIDv7Generator(using: &random)
         session = ids.next(at: time)
         options = StoreOptions(durability: durability, destinations: Array(Self.all.prefix(2)))
         options.uploadedEvents = [.trip]
-        store = try Self.open(folder, options)
+        store = try Self.open(ground, options)
         for destination in options.destinations { ledger.add(destination.name, carriesEvents: true) }
         try note()
     }
 
     /// Checkpoints and tallies are far more frequent than in earnest.
-    private static func open(_ folder: Folder, _ options: StoreOptions) throws -> Store {
-        try Store(directory: folder.path, options: options, checkpointPages: 40, largeTable: 20)
+    private static func open(_ ground: Ground, _ options: StoreOptions) throws -> Store {
+        try Store(
+            directory: ground.directory, options: options, checkpointPages: 40, largeTable: 20,
+            on: ground.files)
     }
 
     func run(operations: Int) throws {
@@ -88,7 +89,7 @@ final class DestinationWorkload {
 
     /// The operation has returned: whatever it changed must outlive a power cut from now on.
     private func note(isReopened: Bool = false) throws {
-        recording.mark(states.count)
+        ground.mark(states.count)
         try #require(
             try DestinationLedger.holdings(of: store) == ledger.holdings,
             "the store does not hold what it should, after operation \(states.count)")
@@ -230,7 +231,7 @@ final class DestinationWorkload {
 
     private func reopen() throws {
         store.close()
-        store = try Self.open(folder, options)
+        store = try Self.open(ground, options)
         try note(isReopened: true)
     }
 }

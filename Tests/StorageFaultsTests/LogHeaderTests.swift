@@ -1,5 +1,6 @@
 import Base
 import Glibc
+import Linux
 import SQLite
 import Support
 import Testing
@@ -125,7 +126,7 @@ import Tracking
             }
         }
         #expect(try copies(folder).count == 2)
-        try Quarantine.removeAside(of: folder.database)
+        try Quarantine(SystemFiles()).removeAside(of: folder.database)
         #expect(try copies(folder).isEmpty)
     }
 

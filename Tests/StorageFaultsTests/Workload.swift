@@ -1,4 +1,5 @@
 import Base
+import Linux
 import SQLite
 import Support
 import Testing
@@ -18,8 +19,7 @@ final class Workload {
         let isReopened: Bool
     }
 
-    private let folder: Folder
-    private let recording: Recording
+    private let ground: Ground
     var random: SeededGenerator
     var ids: UUIDv7Generator
     var options: StoreOptions
@@ -41,21 +41,20 @@ final class Workload {
     ///   - syncsFail: now and then one sync does.
     ///   - largeTable: rows from which an orderly end leaves their tallies, and the next start believes the file.
     init(
-        in folder: Folder, recording: Recording, durability: StoreOptions.Durability, seed: UInt64,
+        on ground: Ground, durability: StoreOptions.Durability, seed: UInt64,
         syncsFail: Bool = false, largeTable: Int = 20
     ) throws {
         self.syncsFail = syncsFail
         self.largeTable = largeTable
-        self.folder = folder
-        self.recording = recording
+        self.ground = ground
         random = SeededGenerator(seed: seed)
         ids = UUIDv7Generator(using: &random)
         session = ids.next(at: time)
         options = StoreOptions(retention: 1e9, maxRows: Self.cap, durability: durability, destinations: .main)
         options.uploadedEvents = [.ignition]
         store = try Store(
-            directory: folder.path, options: options, checkpointPages: Self.checkpointPages,
-            largeTable: largeTable)
+            directory: ground.directory, options: options, checkpointPages: Self.checkpointPages,
+            largeTable: largeTable, on: ground.files)
         try note()
     }
 
@@ -71,7 +70,7 @@ final class Workload {
         if syncsFail, random.chance(0.1) {
             // Checkpoints are rare: the next sync of the database itself may be far away.
             let name = random.chance(0.5) ? "beekon.db-wal" : "beekon.db"
-            recording.failSync(of: name, number: Int.random(in: 1...3, using: &random))
+            ground.failSync(name, Int.random(in: 1...3, using: &random))
         }
         switch Int.random(in: 0..<100, using: &random) {
         case 0..<3: try reopen()
@@ -93,9 +92,9 @@ final class Workload {
 
     /// The operation has returned: whatever it changed must outlive a power cut from now on.
     func note(isReopened: Bool = false) throws {
-        recording.mark(states.count)
+        ground.mark(states.count)
         let text = ledger.text
-        let db = try Connection(path: folder.database, access: .readOnly)
+        let db = try Connection(path: ground.database, access: .readOnly, vfs: ground.files.vfs)
         let found = try Contents.text(db)
         try #require(found == text, "the store does not hold what it should, after operation \(states.count)")
         states.append(State(text: text, lastSeq: ledger.lastSeq, body: ledger.body, isReopened: isReopened))
@@ -236,11 +235,11 @@ final class Workload {
     }
 
     private func reopen() throws {
-        recording.failSync(of: "", number: 0)
+        ground.failSync("", 0)
         store.close()
         store = try Store(
-            directory: folder.path, options: options, checkpointPages: Self.checkpointPages,
-            largeTable: largeTable)
+            directory: ground.directory, options: options, checkpointPages: Self.checkpointPages,
+            largeTable: largeTable, on: ground.files)
         try persist { frozen = try store.nextFrozen() }
         try note(isReopened: true)
         guard random.chance(0.3) else { return }

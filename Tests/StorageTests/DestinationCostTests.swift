@@ -12,9 +12,9 @@ private func bytes(_ names: [DestinationName], batch: Int) throws -> Double {
     let options = StoreOptions(durability: .normal, destinations: names.map { StoreOptions.Destination($0) })
     let store = try Store(directory: directory.path, options: options, checkpointPages: 1_000_000)
     let log = directory.file("beekon.db-wal")
-    var (number, end, blocks) = (0, fileSize(log) ?? 0, 0)
+    var (number, end, blocks) = (0, (try? SystemFiles().size(log)) ?? 0, 0)
     func count() {
-        let size = fileSize(log) ?? 0
+        let size = (try? SystemFiles().size(log)) ?? 0
         if size > end { blocks += Int((size - 1) / 4096 - end / 4096 + 1) }
         end = size
     }

@@ -135,7 +135,8 @@ struct SalvageMarksTests {
         var cursor = Salvage.Cursor()
         do {
             var salvage = try Salvage(
-                path: workshop.directory.file("beekon.db"), progress: SalvageProgress(), erasing: [])
+                path: workshop.directory.file("beekon.db"), vfs: nil, progress: SalvageProgress(), erasing: []
+            )
             while !cursor.isAtEnd {
                 let count = salvage.next(&cursor).count
                 #expect(count <= Salvage.step)

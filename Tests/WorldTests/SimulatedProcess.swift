@@ -1,6 +1,7 @@
 import Base
 import GPSD
 import Linux
+import SimulatedDisk
 import Storage
 import Support
 import Synchronization
@@ -17,16 +18,46 @@ final class SimulatedProcess {
     private var readerRest = Rest.none
     private var uploaderRest = Rest.none
     private var hasRead = false
+    private let files: SimulatedFiles
+    private let lock: any OpenedFile
+
+    /// What must be gone with the process.
+    struct Remains {
+        fileprivate weak var hub: Hub?
+        fileprivate weak var store: Store?
+        fileprivate weak var reader: Reader?
+        fileprivate weak var uploader: Uploader?
+        private let files: SimulatedFiles
+
+        fileprivate init(_ process: SimulatedProcess) {
+            (hub, store) = (process.hub, process.hub.store)
+            (reader, uploader) = (process.reader, process.uploader)
+            files = process.files
+        }
+
+        /// What is left all the same.
+        var names: [String] {
+            let objects: [(String, AnyObject?)] = [
+                ("hub", hub), ("store", store), ("reader", reader), ("uploader", uploader),
+            ]
+            let handles = files.openHandles
+            return objects.compactMap { $1 == nil ? nil : $0 } + (handles == 0 ? [] : ["\(handles) handles"])
+        }
+    }
+
+    var remains: Remains { Remains(self) }
 
     init(
-        state: String, settings: Settings, revision: Int, clock: @escaping () -> BootInstant, moment: Moment,
+        files: SimulatedFiles, settings: Settings, revision: Int, clock: @escaping () -> BootInstant,
+        moment: Moment,
         receiver: SimulatedReceiver, server: SimulatedServer, random seed: UInt64
     ) throws {
         var generator = SeededGenerator(seed: seed)
         let random = RandomSource { generator.next() }
-        let place = try StateDirectory(state)
-        let store = try Store(
-            directory: state, options: StoreOptions(durability: .normal, destinations: .main))
+        self.files = files
+        let place = try StateDirectory(SimulatedMachine.directory, on: files)
+        lock = try place.lock()
+        let store = try Self.open(files, settings)
         hub = try Hub(
             store: store, files: SmallFiles(place), clock: WallClock(moment), startedAt: moment.boot)
         hub.board.hasListeners.store(true, ordering: .relaxed)
@@ -42,6 +73,15 @@ final class SimulatedProcess {
         else { throw SetUpFailed(operation: "start", code: 0) }
         self.reader = reader
         self.uploader = uploader
+    }
+
+    /// Opens the database, as a start does.
+    static func open(_ files: SimulatedFiles, _ settings: Settings) throws -> Store {
+        try Store(
+            directory: SimulatedMachine.directory,
+            options: StoreOptions(
+                durability: settings.store.durability == .full ? .full : .normal, destinations: .main),
+            on: files)
     }
 
     /// Rows that the server has not acknowledged.

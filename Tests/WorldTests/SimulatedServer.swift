@@ -30,6 +30,8 @@ final class SimulatedServer {
     static let longestAnswer = 60.0
 
     var mood = Mood.good
+    /// Asked before each request: whether it goes out, and whether its answer is heard.
+    var post: () -> (goes: Bool, isHeard: Bool) = { (true, true) }
     /// Told of each request.
     var trace: (String) -> Void = { _ in }
     /// How often each has happened.
@@ -48,16 +50,18 @@ final class SimulatedServer {
     }
 
     /// The first byte of a request has been sent.
-    func fate(of body: [UInt8]) -> (Fate, delay: Double) {
+    ///
+    /// - Returns: also the id of the batch.
+    func fate(of body: [UInt8]) -> (Fate, delay: Double, batch: String) {
         requests += 1
         let fate = draw()
         fates[fate, default: 0] += 1
         trace("request \(requests) of \(body.count) bytes: \(fate)")
-        read(body, fate)
+        let batch = read(body, fate)
         switch fate {
-        case .takenLate: return (fate, Double.random(in: 1...50, using: &random))
-        case .timeout, .takenAndTimeout: return (fate, 60)
-        default: return (fate, Double.random(in: 0.01...2, using: &random))
+        case .takenLate: return (fate, Double.random(in: 1...50, using: &random), batch)
+        case .timeout, .takenAndTimeout: return (fate, 60, batch)
+        default: return (fate, Double.random(in: 0.01...2, using: &random), batch)
         }
     }
 
@@ -73,16 +77,25 @@ final class SimulatedServer {
         return choices.randomElement(using: &random) ?? .taken
     }
 
-    private func read(_ body: [UInt8], _ fate: Fate) {
+    /// The process has heard what has become of it.
+    func heard(_ fate: Fate, _ batch: String) {
+        if fate == .taken || fate == .takenLate { laws.accepted(batch) }
+    }
+
+    private func read(_ body: [UInt8], _ fate: Fate) -> String {
         guard let text = Gunzip.beginning(of: body, limit: 1 << 20),
             let batch = try? JSONDecoder().decode(SentBatch.self, from: Data(text))
-        else { return laws.broken("a request is no envelope") }
+        else {
+            laws.broken("a request is no envelope")
+            return ""
+        }
         trace("batch \(batch.batchID) with \(batch.locations.count) rows")
         laws.sent(batch, text, before: batches[batch.batchID])
         if fate.isFinal { laws.refused(batch) }
-        guard fate.isTaken else { return }
+        guard fate.isTaken else { return batch.batchID }
         batches[batch.batchID] = text
         for location in batch.locations { rows[location.id, default: []].insert(batch.batchID) }
+        return batch.batchID
     }
 }
 
@@ -107,7 +120,9 @@ final class SimulatedTransport: HTTPTransport {
     /// The time by now.
     private let clock: () -> BootInstant
     private var body: [UInt8]?
-    private var answer: (outcome: HTTPOutcome, at: BootInstant)?
+    /// Nothing is heard any more: the process has died.
+    private var isDeaf = false
+    private var answer: (fate: SimulatedServer.Fate, batch: String, at: BootInstant)?
 
     init(_ server: SimulatedServer, clock: @escaping () -> BootInstant) {
         self.server = server
@@ -125,16 +140,21 @@ final class SimulatedTransport: HTTPTransport {
     func advance() -> HTTPClient.Progress {
         if let body {
             self.body = nil
-            let (fate, delay) = server.fate(of: body)
-            answer = (fate.outcome, clock().advanced(bySeconds: delay))
+            let (goes, isHeard) = server.post()
+            isDeaf = !isHeard
+            guard goes else { return .underway }
+            let (fate, delay, batch) = server.fate(of: body)
+            answer = (fate, batch, clock().advanced(bySeconds: delay))
             return .underway
         }
+        if isDeaf { return .underway }
         guard let answer else {
             return .ended(.failure(TransportFailure(kind: .network, message: "no request was begun")))
         }
         guard answer.at <= clock() else { return .underway }
         self.answer = nil
-        return .ended(answer.outcome)
+        server.heard(answer.fate, answer.batch)
+        return .ended(answer.fate.outcome)
     }
 
     func rest(now: BootInstant) -> Rest { Rest(until: answer?.at ?? now) }

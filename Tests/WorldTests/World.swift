@@ -1,6 +1,7 @@
 import Base
 import Glibc
 import Linux
+import SimulatedDisk
 import Storage
 import Support
 import Tracking
@@ -9,23 +10,24 @@ import Tracking
 @testable import DaemonConfiguration
 @testable import Upload
 
-/// One vehicle in one thread and in simulated time, from one seed: reader and uploader whole, on a real database; gpsd and the
-/// server are played, and so is the main thread.
+/// One vehicle in one thread and in simulated time, from one seed: reader and uploader whole, on a real database on a simulated
+/// disk; gpsd and the server are played, and so is the main thread.
 final class World {
     /// Boot time of the machine; it is never restarted, the daemon is.
     private(set) var now = instant(1000)
     private(set) var turns = 0
     private(set) var kills = 0
+    /// Bytes that SQLite held before the process.
+    private var memory: Int64 = 0
     /// Of all that has happened (FNV-1a): two lives from one seed have the same.
     private(set) var digest: UInt64 = 0xCBF2_9CE4_8422_2325
     let laws = Laws()
     let server: SimulatedServer
-    private let directory: TemporaryDirectory
+    private(set) var machine = SimulatedMachine(seed: 0) { instant(0) }
     private var receiver = SimulatedReceiver { instant(0) }
     private var random: SeededGenerator
     private var settings = Settings()
     private var process: SimulatedProcess?
-    private var generation = 0
     private var revision = 0
     private var nextToken = 1
     private var asked: [Int: Question] = [:]
@@ -36,15 +38,15 @@ final class World {
     /// What a client waits for.
     private enum Question {
         case start, stop, sync
-        /// Of these rows, and perhaps of some that have come since.
-        case deletion(before: Timestamp?, rows: Set<String>)
+        /// Of these rows, and perhaps of some that have come since that moment.
+        case deletion(before: Timestamp?, rows: Set<String>, at: BootInstant)
 
         var text: String {
             switch self {
             case .start: "start"
             case .stop: "stop"
             case .sync: "sync"
-            case .deletion(let cutoff, let rows):
+            case .deletion(let cutoff, let rows, _):
                 "delete \(rows.count) rows before \(cutoff?.iso8601 ?? "now")"
             }
         }
@@ -65,17 +67,22 @@ final class World {
 
     init(seed: UInt64) throws {
         random = SeededGenerator(seed: seed)
-        directory = try TemporaryDirectory(inMemory: true)
         server = SimulatedServer(seed: random.next(), laws)
         drive.changesAt = now
         settings.tracking.intervalSeconds = Double([1, 5, 10, 30].randomElement(using: &random) ?? 10)
         settings.tracking.distanceMeters = 0
-        settings.store.durability = .normal
+        settings.store.durability = random.chance(0.5) ? .normal : .full
         var sync = Settings.Sync()
         sync.url = "https://a.example/"
         settings.sync = sync
         drawSync()
         receiver = SimulatedReceiver { [unowned self] in now }
+        machine = SimulatedMachine(seed: random.next()) { [unowned self] in now }
+        laws.mayHaveFailed = { [unowned self] in
+            now < machine.latestTrouble.advanced(bySeconds: Self.patienceWithDisk)
+        }
+        machine.isDurable = settings.store.durability == .full
+        server.post = { [unowned self] in machine.post() }
         server.trace = { [unowned self] in trace($0) }
         try boot()
     }
@@ -98,7 +105,7 @@ final class World {
         while now < end, laws.violations.isEmpty {
             try live(until: min(eventAt, end))
             guard now < end else { break }
-            try happen()
+            if process.map({ _ in machine.isDoomed }) ?? false { try die() } else { happen() }
             eventAt = now.advanced(bySeconds: Double.random(in: 1...900, using: &random))
         }
         try conclude()
@@ -107,6 +114,7 @@ final class World {
     /// Everything is as it should be: all must arrive in time.
     private func conclude() throws {
         server.mood = .good
+        machine.mend()
         ask(.stop)
         let batches = Double(process?.pending ?? 0) / Double(settings.sync?.batchSize ?? 1)
         let patience = Self.patience + batches * SimulatedServer.longestAnswer
@@ -119,6 +127,7 @@ final class World {
             try live(until: now.advanced(bySeconds: 10))
         }
         if laws.violations.isEmpty { laws.ended(server.rows) }
+        release()
     }
 
     /// Seconds: the longest interval of the schedule, the longest back-off, and some.
@@ -126,9 +135,9 @@ final class World {
 
     // MARK: What happens
 
-    private func happen() throws {
-        switch Int.random(in: 0..<12, using: &random) {
-        case 0, 1: try kill()
+    private func happen() {
+        switch Int.random(in: 0..<14, using: &random) {
+        case 0, 1: machine.doom()
         case 2: ask(.sync)
         case 3: askForDeletion(before: random.chance(0.3) ? nil : time.advanced(bySeconds: -300))
         case 4: ask(isTracking == true ? .stop : .start)
@@ -138,36 +147,82 @@ final class World {
         case 6:
             receiver.goDown(until: now.advanced(bySeconds: Double.random(in: 1...300, using: &random)))
         case 7: process?.post(.trigger(.networkReturned(outage: 600)))
+        case 8: machine.fill(for: Double.random(in: 1...3600, using: &random))
+        case 9: machine.fail(for: Double.random(in: 1...600, using: &random))
         default: server.mood = SimulatedServer.Mood.allCases.randomElement(using: &random) ?? .good
         }
     }
 
-    /// SIGKILL: what has been written is there, and nothing else. The next start follows within a minute.
-    private func kill() throws {
+    /// The process has come to the place where it dies, or has nothing more to do before that. The next start follows within a
+    /// minute.
+    private func die() throws {
+        machine.strike()
         kills += 1
-        generation += 1
-        let copy = directory.file("state\(generation)")
-        guard mkdir(copy, 0o700) == 0 else { throw SetUpFailed(operation: "mkdir", code: errno) }
-        for name in try directory.names(in: "state\(generation - 1)") where !name.hasSuffix("-shm") {
-            try directory.write(
-                "state\(generation)/\(name)", try directory.read("state\(generation - 1)/\(name)"))
-        }
-        self.process = nil
-        // Nobody is answered any more. Whether it was done shows later.
-        for case .deletion(_, let rows) in asked.values { laws.deletionUnanswered(of: rows) }
-        if asked.values.contains(where: { if case .start = $0 { true } else { false } }) { isTracking = nil }
-        if asked.values.contains(where: { if case .stop = $0 { true } else { false } }) { isTracking = nil }
-        asked = [:]
-        receiver.disconnect()
+        try bury()
         now = now.advanced(bySeconds: Double.random(in: 1...60, using: &random))
         try boot()
     }
 
+    private func bury() throws {
+        // Nobody is answered any more. Whether it was done shows later.
+        for case .deletion(let cutoff, let rows, _) in asked.values {
+            laws.deletionUnanswered(of: rows.union(laws.rows(before: cutoff)))
+        }
+        if isAsked { isTracking = nil }
+        asked = [:]
+        receiver.disconnect()
+        release()
+        let death = machine.bury()
+        trace("the process is gone by a \(death), after \(machine.effects) effects")
+        do {
+            let (holding, handles) = try machine.look { _ = try SimulatedProcess.open($0, settings) }
+            if handles > 0 { laws.broken("\(handles) files are still open") }
+            laws.found(holding, isDurable: machine.isDurable || death == .kill, server.rows)
+        } catch {
+            laws.broken("after a \(death) the database does not open: \(error)")
+        }
+    }
+
+    /// Its objects and its memory are gone with it.
+    private func release() {
+        guard let remains = process?.remains else { return }
+        process = nil
+        if let first = remains.names.first { laws.broken("\(first) outlives its process") }
+        if SimulatedMachine.memory != memory {
+            laws.broken("SQLite has \(SimulatedMachine.memory - memory) bytes more than before the process")
+        }
+    }
+
     private func boot() throws {
-        let path = directory.file("state\(generation)")
-        process = try SimulatedProcess(
-            state: path, settings: settings, revision: revision, clock: { [unowned self] in self.now },
-            moment: moment, receiver: receiver, server: server, random: random.next())
+        while process == nil, laws.violations.isEmpty {
+            machine.settle()
+            memory = SimulatedMachine.memory
+            var seeded = SeededGenerator(seed: random.next())
+            let files = try SimulatedFiles(
+                on: machine.disk,
+                SimulatedVFS.Surroundings(
+                    now: { [unowned self] in time.milliseconds },
+                    sleep: { [unowned self] in now = now.advanced(bySeconds: Double($0) / 1e6) },
+                    random: { bytes in
+                        for index in bytes.indices {
+                            bytes[index] = UInt8(truncatingIfNeeded: seeded.next())
+                        }
+                    }))
+            do {
+                process = try SimulatedProcess(
+                    files: files, settings: settings, revision: revision,
+                    clock: { [unowned self] in self.now }, moment: moment, receiver: receiver, server: server,
+                    random: random.next())
+            } catch {
+                trace("a start fails: \(error)")
+                if !machine.isTroubled { laws.broken("a start fails: \(error)") }
+            }
+            if machine.isDeaf {
+                kills += 1
+                try bury()
+            }
+            if process == nil { now = now.advanced(bySeconds: 5) }
+        }
     }
 
     /// What happens: it is in the digest, and for who looks at one seed, with BEEKOND_WORLD_TRACE=1, in the output.
@@ -182,7 +237,7 @@ final class World {
     private var moment: Moment { Moment(boot: now, system: time, isSynchronised: true) }
 
     private func askForDeletion(before cutoff: Timestamp?) {
-        ask(.deletion(before: cutoff, rows: laws.rows(before: cutoff)))
+        ask(.deletion(before: cutoff, rows: laws.rows(before: cutoff), at: now))
     }
 
     private func ask(_ question: Question) {
@@ -193,7 +248,7 @@ final class World {
             switch question {
             case .start: process?.ask(.start(token))
             case .stop: process?.ask(.stop(token))
-            case .deletion(let cutoff, _): process?.ask(.delete(before: cutoff, token))
+            case .deletion(let cutoff, _, _): process?.ask(.delete(before: cutoff, token))
             case .sync: process?.post(.sync(token))
             }
         if isTaken == true { asked[token] = question }
@@ -210,19 +265,21 @@ final class World {
     private func live(until end: BootInstant) throws {
         var fixAt = nextSecond
         var restless = 0
-        while laws.violations.isEmpty, let process {
+        while laws.violations.isEmpty {
             receiver.serve()
-            if process.turn(moment, readerFirst: random.chance(0.5)) {
+            machine.settle()
+            if process?.turn(moment, readerFirst: random.chance(0.5)) == true {
                 turns += 1
                 restless += 1
-                hear(process)
+                // From where it died on nothing of it is heard.
+                if machine.isDeaf { try die() } else { hear() }
                 if restless > Self.mostTurns {
                     laws.broken("the threads do not come to rest at \(time.iso8601)")
                 }
                 continue
             }
             restless = 0
-            let next = min(process.wakeUp ?? end, fixAt, end)
+            let next = min(process?.wakeUp ?? end, fixAt, end)
             now = max(now, next)
             if now >= fixAt {
                 move()
@@ -249,31 +306,54 @@ final class World {
     }
 
     /// What the main thread is told.
-    private func hear(_ process: SimulatedProcess) {
-        for message in process.messages() {
+    private func hear() {
+        for message in process?.messages() ?? [] {
             switch message {
             case .location(let location):
                 trace("stored: \(location.id) of \(location.fix.time.iso8601)")
                 laws.stored(location)
             case .completed(let token, let result):
                 trace("answered: \(token), \(result)")
-                guard let question = asked.removeValue(forKey: token), case .success = result else {
-                    continue
-                }
-                switch question {
-                case .start: isTracking = true
-                case .stop: isTracking = false
-                case .deletion(_, let rows): laws.deletionAnswered(of: rows)
-                case .sync: break
-                }
+                guard let question = asked.removeValue(forKey: token) else { continue }
+                if case .success = result { succeeded(question) } else { failed(question) }
             default: break
             }
         }
-        // docs/durability.md, "Small files beside the database": what was answered is so, also after a kill.
-        if let isTracking, let found = process.isTracking, found != isTracking, !isAsked {
-            laws.broken(
-                isTracking
-                    ? "a start that was answered is forgotten" : "a stop that was answered is forgotten")
+        judgeTracking()
+    }
+
+    /// docs/durability.md, "Small files beside the database": what was answered is so, also after a kill. A disk that gave neither
+    /// the file of the intent nor the database at the start has some time (`SessionKeeper.infer`): until it does, nothing tracks.
+    private func judgeTracking() {
+        guard let isTracking, let found = process?.isTracking, found != isTracking, !isAsked,
+            now > machine.latestTrouble.advanced(bySeconds: Self.patienceWithDisk)
+        else { return }
+        laws.broken(
+            isTracking ? "a start that was answered is forgotten" : "a stop that was answered is forgotten")
+    }
+
+    /// Seconds: the longest pause between two attempts to read it.
+    private static let patienceWithDisk = 120.0
+
+    private func succeeded(_ question: Question) {
+        switch question {
+        case .start: isTracking = true
+        case .stop: isTracking = false
+        case .deletion(let cutoff, let rows, let moment):
+            laws.deletionAnswered(of: rows)
+            // The disk has held it up.
+            if moment < now { laws.deletionUnanswered(of: laws.rows(before: cutoff)) }
+        case .sync: break
+        }
+    }
+
+    /// It may have been done in part, or be done later.
+    private func failed(_ question: Question) {
+        switch question {
+        case .start, .stop: isTracking = nil
+        case .deletion(let cutoff, let rows, _):
+            laws.deletionUnanswered(of: rows.union(laws.rows(before: cutoff)))
+        case .sync: break
         }
     }
 

@@ -11,15 +11,19 @@ import Testing
     private static var seeds: [UInt64] {
         // Empty where `make simulate` has none.
         if let text = getenv("BEEKOND_WORLD_SEED"), let seed = UInt64(String(cString: text)) { return [seed] }
-        let count = getenv("BEEKOND_WORLD_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? 25
-        return Array(1...max(count, 1))
+        let text = getenv("BEEKOND_WORLD_SEEDS").map { String(cString: $0) } ?? "25"
+        let ends = text.split(separator: "-").compactMap { UInt64($0) }
+        guard let last = ends.last else { return [] }
+        let first = ends.count > 1 ? ends[0] : 1
+        return Array(first...max(first, last))
     }
 
     @Test("what is stored arrives, once, and what was said is so") func laws() throws {
         var (days, rows, kills) = (0.0, 0, 0)
         var fates: [SimulatedServer.Fate: Int] = [:]
+        var events: [String: Int] = [:]
         var digest: UInt64 = 0
-        let began = ContinuousClock.now
+        let began = clock()
         for seed in Self.seeds {
             let seconds = Self.length(seed)
             let world = try World(seed: seed)
@@ -29,14 +33,17 @@ import Testing
             rows += world.laws.stored.count
             kills += world.kills
             fates.merge(world.server.fates, uniquingKeysWith: +)
+            events.merge(world.machine.events, uniquingKeysWith: +)
             digest = (digest &* 31) ^ world.digest
         }
-        let taken = (ContinuousClock.now - began) / .seconds(1)
+        // Of the processor.
+        let taken = Double(clock() - began) / Double(CLOCKS_PER_SEC)
         print(
             "world: \(Self.seeds.count) seeds, \(Int(days * 24)) hours, \(rows) rows, \(kills) kills, "
                 + "\(Int(days * 86_400 / taken)) times as fast as life, digest \(digest); "
                 + fates.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key) \($0.value)" }
-                .joined(separator: ", "))
+                .joined(separator: ", ") + "; "
+                + events.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
     }
 
     @Test("two lives from one seed are the same", arguments: [1, 2, 3] as [UInt64]) func repeatable(

@@ -19,7 +19,7 @@ extension Handlers {
     /// holds on to a database that has been put aside meanwhile.
     func openHistory() throws -> History {
         do {
-            return try History(directory: status.directory)
+            return try History(directory: status.directory.path, on: status.directory.files)
         } catch {
             throw ControlError.storageFailure(reason: error.message)
         }

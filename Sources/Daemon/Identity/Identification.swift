@@ -82,7 +82,8 @@ struct Identification {
 
     /// The store has been opened: from now on a database that is missing has been lost.
     func noteDatabase() {
-        guard !Store.isMissing(in: directory.path), var known = files.readIdentity().content,
+        guard !Store.isMissing(in: directory.path, on: directory.files),
+            var known = files.readIdentity().content,
             known.hasDatabase != true
         else { return }
         known.hasDatabase = true

@@ -91,7 +91,7 @@ package enum Daemon {
         }
     }
 
-    private static func lock(_ directory: StateDirectory) throws -> FileDescriptor {
+    private static func lock(_ directory: StateDirectory) throws -> any OpenedFile {
         do {
             return try directory.lock()
         } catch {

@@ -40,8 +40,10 @@ final class Supervisor: Turns {
         let identification = Identification(
             directory, root: options.machineRoot, at: WallClock().time(now: startedAt))
         let installation = try identification.find()
-        let lacksDatabase = installation.hadDatabase && Store.isMissing(in: directory.path)
-        let store = try Store(directory: directory.path, options: StoreOptions(settings))
+        let lacksDatabase =
+            installation.hadDatabase && Store.isMissing(in: directory.path, on: directory.files)
+        let store = try Store(
+            directory: directory.path, options: StoreOptions(settings), on: directory.files)
         hub = try Hub(store: store, files: SmallFiles(directory), startedAt: startedAt)
         for event in store.takeEvents() { event.report(hub.board) }
         for trouble in installation.troubles { hub.board.note(damaged: trouble.name) }
@@ -50,13 +52,13 @@ final class Supervisor: Turns {
         dispatcher = Dispatcher(hub: hub, configurator: configurator)
         serverCommands = ServerCommands(hub: hub, configurator: configurator, dispatcher: dispatcher)
         status = StatusReport(
-            hub: hub, configurator: configurator, directory: directory.path, installID: installation.id,
+            hub: hub, configurator: configurator, directory: directory, installID: installation.id,
             startedAt: startedAt)
         server = try ControlServer(
             in: place,
             handlers: Handlers(
                 hub: hub, configurator: configurator, dispatcher: dispatcher, status: status))
-        uploaders = UploaderThreads(hub: hub, directory: directory.path, installID: installation.id)
+        uploaders = UploaderThreads(hub: hub, directory: directory, installID: installation.id)
         network = NetworkWatch(now: startedAt)
         metered = MeteredWatch(board: hub.board)
         memory.schedule(now: startedAt)
@@ -129,7 +131,7 @@ final class Supervisor: Turns {
         guard !isReady, lifecycle.stopBy == nil else { return }
         guard lifecycle.isReady else { return manager.begin(now: now, busy: busy(now)) }
         isReady = true
-        Log.notice(.started, "beekond \(Release.version) is running, state in \(status.directory)")
+        Log.notice(.started, "beekond \(Release.version) is running, state in \(status.directory.path)")
         manager.ready()
     }
 

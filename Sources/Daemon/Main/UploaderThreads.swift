@@ -8,12 +8,12 @@ internal import Upload
 /// Confined to the main thread.
 final class UploaderThreads {
     private let hub: Hub
-    private let directory: String
+    private let directory: StateDirectory
     private let installID: String
     /// Told to end, but still running.
     private var ending: Set<DestinationName> = []
 
-    init(hub: Hub, directory: String, installID: String) {
+    init(hub: Hub, directory: StateDirectory, installID: String) {
         self.hub = hub
         self.directory = directory
         self.installID = installID
@@ -28,7 +28,7 @@ final class UploaderThreads {
     func start(_ port: UploaderPort, _ inForce: SettingsInForce) throws(SystemError) {
         let (hub, installID) = (hub, installID)
         let tokens = TokenStore(
-            directory: try StateDirectory(directory),
+            directory: directory,
             credentials: SecretPlaces.ofThisProcess().credentialsDirectory, destination: port.name)
         try startThread(named: Self.name(of: port.name)) {
             guard

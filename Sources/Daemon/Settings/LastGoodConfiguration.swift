@@ -20,11 +20,12 @@ struct LastGoodConfiguration {
             try copy(file, to: Self.name)
             let source = Self.dropIns(of: file)
             let target = Self.dropIns(of: Self.name)
-            if mkdir(directory.file(target), 0o700) != 0, errno != EEXIST { return }
-            let names = Self.names(in: source)
+            guard (try? directory.files.makeDirectory(directory.file(target))) != nil else { return }
+            let names = Self.names(in: source, on: SystemFiles())
             for name in names { try copy(source + "/" + name, to: target + "/" + name) }
-            for name in Self.names(in: directory.file(target)) where !names.contains(name) {
-                _ = unlink(directory.file(target + "/" + name))
+            for name in Self.names(in: directory.file(target), on: directory.files)
+            where !names.contains(name) {
+                try? directory.remove(target + "/" + name)
             }
         } catch {
             Log.warning(.configuration, "no copy of the configuration could be kept: \(error)")
@@ -34,7 +35,7 @@ struct LastGoodConfiguration {
     /// The copy; nil when there is none, or it is bad, too. Secrets in files of their own are read from where they were.
     func load(_ options: Daemon.Options, places: SecretPlaces = .ofThisProcess()) -> Layers? {
         let path = directory.file(Self.name)
-        guard fileSize(path) != nil else { return nil }
+        guard (try? directory.files.size(path)) != nil else { return nil }
         var places = places
         places.home = Self.folder(of: options.file)
         return try? Loader.layers(file: path, isDefaultPath: false, places: places).withoutSeeds
@@ -63,16 +64,7 @@ struct LastGoodConfiguration {
         (file.hasSuffix(".toml") ? String(file.dropLast(5)) : file) + ".d"
     }
 
-    private static func names(in folder: String) -> [String] {
-        guard let stream = opendir(folder) else { return [] }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name.hasSuffix(".toml") { names.append(name) }
-        }
-        return names.sorted()
+    private static func names(in folder: String, on files: any Files) -> [String] {
+        ((try? files.names(in: folder)) ?? []).filter { $0.hasSuffix(".toml") }
     }
 }

@@ -182,7 +182,7 @@ struct RuntimeSettings {
                 if let old {
                     try? directory.replace(name, with: old)
                 } else {
-                    _ = unlink(directory.file(name))
+                    try? directory.remove(name)
                 }
             }
             throw error
@@ -195,7 +195,7 @@ struct RuntimeSettings {
         do {
             try directory.replace(copy, with: bytes)
         } catch {
-            _ = unlink(directory.file(copy))
+            try? directory.remove(copy)
         }
     }
 }

@@ -12,7 +12,7 @@ struct StatusReport {
     let hub: Hub
     let configurator: Configurator
     /// Where the database is.
-    let directory: String
+    let directory: StateDirectory
     let installID: String
     let startedAt: BootInstant
 
@@ -41,7 +41,7 @@ struct StatusReport {
                 untimedEvents: counts.untimedEvents > 0 ? counts.untimedEvents : nil, bytes: databaseSize(),
                 waitingInMemory: reader.waitingInMemory, droppedUnsent: counts.losses.dropped,
                 refused: reader.refused, pruned: counts.losses.pruned, expired: counts.losses.expired,
-                lastError: storageError, directory: directory),
+                lastError: storageError, directory: directory.path),
             sync: syncStatus(of: .main, counts, now: now), auth: Wire.AuthStatus(uploader.auth),
             destinations: destinations(counts, now: now),
             geofences: reader.geofences,
@@ -54,7 +54,7 @@ struct StatusReport {
     }
 
     private func damagedFiles() -> [String] {
-        hub.board.damagedFiles.union(Store.unsavedDatabases(in: directory)).sorted()
+        hub.board.damagedFiles.union(Store.unsavedDatabases(in: directory.path, on: directory.files)).sorted()
     }
 
     /// What the status does not say.
@@ -98,7 +98,9 @@ struct StatusReport {
     }
 
     private func databaseSize() -> Int {
-        ["", "-wal", "-shm"].reduce(0) { $0 + (fileSize(directory + "/beekon.db" + $1) ?? 0) }
+        ["", "-wal", "-shm"].reduce(0) {
+            $0 + ((try? directory.files.size(directory.file("beekon.db" + $1))) ?? 0)
+        }
     }
 
     private func syncStatus(

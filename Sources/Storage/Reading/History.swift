@@ -1,4 +1,5 @@
 package import Base
+package import Linux
 internal import SQLite
 package import Tracking
 
@@ -11,9 +12,11 @@ package struct History: ~Copyable {
     package static let pageLimit = 1000
 
     /// Opens the database in this directory, which must exist.
-    package init(directory: String) throws(StorageError) {
+    ///
+    /// - Parameter files: where that is.
+    package init(directory: String, on files: any Files = SystemFiles()) throws(StorageError) {
         do {
-            statements = try HistoryStatements(path: directory + "/beekon.db")
+            statements = try HistoryStatements(path: directory + "/beekon.db", vfs: files.vfs)
         } catch {
             throw StorageError(error)
         }
@@ -112,8 +115,8 @@ struct HistoryStatements: ~Copyable {
         ON l.session = s.key WHERE s.is_tracking = 1 ORDER BY s.key
         """
 
-    init(path: String) throws(SQLiteError) {
-        let db = try Connection(path: path, access: .readOnly)
+    init(path: String, vfs: String?) throws(SQLiteError) {
+        let db = try Connection(path: path, access: .readOnly, vfs: vfs)
         try db.execute("PRAGMA query_only = ON")
         try db.execute("PRAGMA mmap_size = 0")
         // KiB. Up to thirty of them may be open; reading once in order needs no more.

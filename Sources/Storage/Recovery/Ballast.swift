@@ -1,4 +1,3 @@
-internal import Glibc
 internal import Linux
 
 /// A file that holds space back, so that when the disk is full, freezing and acknowledging can still commit: an
@@ -9,25 +8,29 @@ struct Ballast {
     /// Bytes that must be free besides before it is built again: it must not be what fills the disk.
     private static let margin = 4 << 20
 
+    private let directory: String
     private let path: String
+    private let files: any Files
     private(set) var isHeld = false
 
-    init(directory: String) {
+    init(directory: String, on files: any Files) {
+        self.directory = directory
+        self.files = files
         path = directory + "/ballast"
     }
 
     /// Takes the space, where there is enough. Failing costs only the reserve.
     mutating func hold() {
         if isHeld { return }
-        if fileSize(path) == Self.size {
+        if (try? files.size(path)) == Self.size {
             isHeld = true
             return
         }
-        guard let free = freeSpace(beside: path), free >= Self.size + Self.margin,
-            let file = try? FileDescriptor.open(path, O_WRONLY | O_CREAT | O_NOFOLLOW)
+        guard let free = files.freeSpace(in: directory), free >= Self.size + Self.margin,
+            let file = try? files.open(path, [.write, .create])
         else { return }
-        isHeld = posix_fallocate(file.raw, 0, off_t(Self.size)) == 0
-        if !isHeld { _ = unlink(path) }
+        isHeld = (try? file.allocate(Self.size)) != nil
+        if !isHeld { try? files.remove(path) }
     }
 
     /// Gives the space back.
@@ -35,6 +38,6 @@ struct Ballast {
     /// - Returns: whether there was any.
     mutating func release() -> Bool {
         defer { isHeld = false }
-        return unlink(path) == 0
+        return (try? files.remove(path)) != nil
     }
 }

@@ -32,8 +32,8 @@ struct PageSurvey {
     /// The kind of each page that belongs to a tree, by its number; 0 for all others, also once a tree has taken it.
     private var kinds: [UInt8]
 
-    init(path: String, _ progress: SalvageProgress) throws(SQLiteError) {
-        try self.init(try DamagedFile(database: path, usual: Int(Schema.pageSize)), progress)
+    init(path: String, vfs: String?, _ progress: SalvageProgress) throws(SQLiteError) {
+        try self.init(try DamagedFile(database: path, usual: Int(Schema.pageSize), vfs: vfs), progress)
     }
 
     private init(_ file: DamagedFile, _ progress: SalvageProgress) throws(SQLiteError) {

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import Linux
 
 /// The names of damaged databases, as a kill or a power cut at any moment leaves them:
@@ -17,33 +16,33 @@ extension Quarantine {
     /// Renames the database with its companions.
     ///
     /// - Returns: the path that it will have in the end, without `unreadSuffix`.
-    static func putAside(_ path: String) throws(StorageError) -> String {
-        let base = path + ".corrupt-\(Clock.realtimeMilliseconds() / 1000)"
+    func putAside(_ path: String) throws(StorageError) -> String {
+        let base = path + ".corrupt-\(files.time())"
         var target = base
         var number = 1
-        while isTaken(target) {
+        while try isTaken(target) {
             number += 1
             target = base + "-\(number)"
         }
-        try move(path, to: target + unreadSuffix)
+        try move(path, to: target + Self.unreadSuffix)
         return target
     }
 
     /// Completes the renaming of a database that is being put aside.
     ///
     /// - Returns: the databases that were put aside and not salvaged to the end, without their suffix.
-    static func unread(_ path: String) throws(StorageError) -> [String] {
-        let directory = directory(of: path)
+    func unread(_ path: String) throws(StorageError) -> [String] {
+        let directory = Self.directory(of: path)
         let prefix = path.dropFirst(directory.count + 1) + ".corrupt-"
-        let names = names(in: directory).filter { $0.hasPrefix(prefix) }
-        let found = Set(names.compactMap { name in base(of: name).map { directory + "/" + $0 } })
+        let names = try names(in: directory).filter { $0.hasPrefix(prefix) }
+        let found = Set(names.compactMap { name in Self.base(of: name).map { directory + "/" + $0 } })
         var unread: [String] = []
         for base in found.sorted() {
-            if !exists(base + unreadSuffix) {
-                try move(path, to: base + unreadSuffix)
-            } else if let target = targets(of: base).first(where: hasCompanion) {
+            if try !exists(base + Self.unreadSuffix) {
+                try move(path, to: base + Self.unreadSuffix)
+            } else if let target = try companioned(Self.targets(of: base)) {
                 // Salvaged again, so that it is reported: nothing is imported twice.
-                try moveCompanions(target, to: base + unreadSuffix)
+                try moveCompanions(target, to: base + Self.unreadSuffix)
             }
             unread.append(base)
         }
@@ -54,29 +53,31 @@ extension Quarantine {
     /// too many.
     ///
     /// - Returns: the name, and the paths of those that were deleted.
-    static func close(
+    func close(
         _ base: String, isSalvaged: Bool
     ) throws(StorageError) -> (name: String, removed: [String]) {
-        let target = isSalvaged ? base + salvagedSuffix : base
+        let target = isSalvaged ? base + Self.salvagedSuffix : base
         // A database is salvaged once: what the user deletes afterwards must not come back.
-        try move(base + unreadSuffix, to: target)
+        try move(base + Self.unreadSuffix, to: target)
         guard isSalvaged else { return (target, []) }
-        let directory = directory(of: base)
-        let spent = names(in: directory).filter { $0.contains(".corrupt-") && $0.hasSuffix(salvagedSuffix) }
+        let directory = Self.directory(of: base)
+        let spent = try names(in: directory).filter {
+            $0.contains(".corrupt-") && $0.hasSuffix(Self.salvagedSuffix)
+        }
         var removed: [String] = []
-        for name in spent.dropLast(limit) {
-            for suffix in suffixes.reversed() { _ = unlink(directory + "/" + name + suffix) }
+        for name in spent.dropLast(Self.limit) {
+            for suffix in Self.suffixes.reversed() { try? files.remove(directory + "/" + name + suffix) }
             removed.append(directory + "/" + name)
         }
         return (target, removed)
     }
 
     /// Names of the databases in this directory that were put aside and not all read: what is left in them is nowhere else.
-    static func unsavedNames(of path: String) -> [String] {
-        let prefix = path.dropFirst(directory(of: path).count + 1) + ".corrupt-"
-        return names(in: directory(of: path)).filter { name in
-            name.hasPrefix(prefix) && !name.hasSuffix(salvagedSuffix)
-                && !suffixes.contains { !$0.isEmpty && name.hasSuffix($0) }
+    func unsavedNames(of path: String) -> [String] {
+        let prefix = path.dropFirst(Self.directory(of: path).count + 1) + ".corrupt-"
+        return ((try? names(in: Self.directory(of: path))) ?? []).filter { name in
+            name.hasPrefix(prefix) && !name.hasSuffix(Self.salvagedSuffix)
+                && !Self.suffixes.contains { !$0.isEmpty && name.hasSuffix($0) }
         }
     }
 
@@ -91,44 +92,48 @@ extension Quarantine {
     /// The names that one may get in the end.
     private static func targets(of base: String) -> [String] { [base, base + salvagedSuffix] }
 
-    private static func isTaken(_ base: String) -> Bool {
-        (targets(of: base) + [base + unreadSuffix]).contains { exists($0) || hasCompanion($0) }
+    private func isTaken(_ base: String) throws(StorageError) -> Bool {
+        let names = Self.targets(of: base) + [base + Self.unreadSuffix]
+        for name in names where try exists(name) { return true }
+        return try companioned(names) != nil
     }
 
-    private static func hasCompanion(_ path: String) -> Bool {
-        suffixes.contains { !$0.isEmpty && exists(path + $0) }
-    }
-
-    /// Whether anything has this name, a broken link included.
-    static func exists(_ path: String) -> Bool {
-        var status = stat()
-        return lstat(path, &status) == 0
+    /// The first that has a companion.
+    private func companioned(_ paths: [String]) throws(StorageError) -> String? {
+        for path in paths {
+            for suffix in Self.suffixes where !suffix.isEmpty {
+                if try exists(path + suffix) { return path }
+            }
+        }
+        return nil
     }
 
     /// Renames a database with its companions, durably. Completes an earlier call that was interrupted.
-    private static func move(_ path: String, to target: String) throws(StorageError) {
+    private func move(_ path: String, to target: String) throws(StorageError) {
         try moveCompanions(path, to: target)
         try moveOne(path, to: target)
         do {
             // Companions without a database: its name shows that they are complete.
-            if !exists(target) { _ = try FileDescriptor.open(target, O_WRONLY | O_CREAT | O_NOFOLLOW) }
-            try StateDirectory.synchronise(directory(of: target))
+            if try !files.exists(target) { _ = try files.open(target, [.write, .create]) }
+            try files.synchronise(Self.directory(of: target))
         } catch {
             throw StorageError(error)
         }
     }
 
-    private static func moveCompanions(_ path: String, to target: String) throws(StorageError) {
-        for suffix in suffixes.reversed() where !suffix.isEmpty {
+    private func moveCompanions(_ path: String, to target: String) throws(StorageError) {
+        for suffix in Self.suffixes.reversed() where !suffix.isEmpty {
             try moveOne(path + suffix, to: target + suffix)
         }
     }
 
-    private static func moveOne(_ path: String, to target: String) throws(StorageError) {
+    private func moveOne(_ path: String, to target: String) throws(StorageError) {
         // It may have been moved already; opening the database since has left an empty one in its place.
-        guard exists(path), !exists(target) else { return }
-        guard Glibc.rename(path, target) == 0 else {
-            throw StorageError(SystemError("put aside " + path))
+        guard try exists(path), try !exists(target) else { return }
+        do {
+            try files.rename(path, to: target)
+        } catch {
+            throw StorageError(error)
         }
     }
 
@@ -137,16 +142,7 @@ extension Quarantine {
     }
 
     /// In ascending order, which for these names is that of their age.
-    static func names(in directory: String) -> [String] {
-        guard let stream = opendir(directory) else { return [] }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            names.append(
-                withUnsafePointer(to: &entry.pointee.d_name) {
-                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-                })
-        }
-        return names.sorted()
+    func names(in directory: String) throws(StorageError) -> [String] {
+        do { return try files.names(in: directory) } catch { throw StorageError(error) }
     }
 }

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import Linux
 internal import SQLite
 
@@ -11,7 +10,7 @@ extension Quarantine {
     /// Creates a database in front of a WAL that contains all of one.
     ///
     /// - Throws: an error of kind `corrupt` when it contains only part of one.
-    static func recoverOrphan(_ path: String) throws(StorageError) {
+    func recoverOrphan(_ path: String) throws(StorageError) {
         guard let contents = try orphan(of: path) else { return }
         guard contents.isWhole, let page = contents.firstPage else {
             throw StorageError(
@@ -23,42 +22,41 @@ extension Quarantine {
 
     /// One that was put aside must not be opened, because SQLite would delete the WAL. It is kept as it is: without
     /// the pages that describe the tables, nothing in it can be found.
-    static func isOrphan(_ path: String) -> Bool {
-        fileSize(path) ?? 0 == 0 && fileSize(path + "-wal") ?? 0 > 0
+    func isOrphan(_ path: String) throws(StorageError) -> Bool {
+        guard try size(path) ?? 0 == 0 else { return false }
+        return try size(path + "-wal") ?? 0 > 0
     }
 
     /// SQLite does not open a WAL whose database name is missing.
-    static func nameOrphan(_ path: String) throws(StorageError) {
-        guard isOrphan(path), fileSize(path) == nil else { return }
+    func nameOrphan(_ path: String) throws(StorageError) {
+        guard try isOrphan(path), try size(path) == nil else { return }
         do {
-            _ = try FileDescriptor.open(path, O_WRONLY | O_CREAT | O_NOFOLLOW)
+            _ = try files.open(path, [.write, .create])
         } catch {
             throw StorageError(error)
         }
     }
 
-    private static func orphan(of path: String) throws(StorageError) -> WriteAheadLog.Contents? {
-        guard isOrphan(path) else { return nil }
+    private func orphan(of path: String) throws(StorageError) -> WriteAheadLog.Contents? {
+        guard try isOrphan(path) else { return nil }
         do {
-            return try WriteAheadLog.contents(database: path)
+            return try WriteAheadLog.contents(database: path, vfs: files.vfs)
         } catch {
             throw StorageError(error)
         }
     }
 
     /// The other pages are in the WAL.
-    private static func write(_ page: [UInt8], to path: String) throws(StorageError) {
+    private func write(_ page: [UInt8], to path: String) throws(StorageError) {
         let temporary = path + ".tmp"
         do {
-            let file = try FileDescriptor.open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
-            try file.writeAll(page)
-            guard fsync(file.raw) == 0 else { throw SystemError("fsync " + temporary) }
-            guard Glibc.rename(temporary, path) == 0 else { throw SystemError("rename " + temporary) }
-            try StateDirectory.synchronise(String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]))
-        } catch let error as SystemError {
-            throw StorageError(error)
+            let file = try files.open(temporary, [.write, .create, .truncate])
+            try file.write(page)
+            try file.synchronise()
+            try files.rename(temporary, to: path)
+            try files.synchronise(Self.directory(of: path))
         } catch {
-            throw StorageError(operation: "write " + path, kind: .io, message: "\(error)")
+            throw StorageError(error)
         }
     }
 }

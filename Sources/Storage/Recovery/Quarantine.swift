@@ -1,9 +1,24 @@
-internal import Glibc
 internal import Linux
 internal import SQLite
 
 /// What is done about a damaged database: it is renamed, never deleted and never written to again.
-enum Quarantine {
+struct Quarantine: Sendable {
+    let files: any Files
+
+    init(_ files: any Files) {
+        self.files = files
+    }
+
+    /// Bytes of a regular file; nil when there is none.
+    func size(_ path: String) throws(StorageError) -> Int? {
+        do { return try files.size(path) } catch { throw StorageError(error) }
+    }
+
+    /// Whether anything has this name, a broken link included.
+    func exists(_ path: String) throws(StorageError) -> Bool {
+        do { return try files.exists(path) } catch { throw StorageError(error) }
+    }
+
     static let suffixes = ["", "-wal", "-shm", "-journal"]
 
     /// Checks whether the file is a sound database of ours before anything in it is changed.
@@ -13,29 +28,28 @@ enum Quarantine {
     /// is off.
     ///
     /// - Throws: an error of kind `corrupt` for a database that must be put aside, and `newerSchema`.
-    static func check(_ path: String) throws(StorageError) {
+    func check(_ path: String) throws(StorageError) {
         try checkKind(path)
-        var status = stat()
-        if lstat(path, &status) != 0 || status.st_size == 0 {
+        if try size(path) ?? 0 == 0 {
             try nameOrphan(path)
             try recoverOrphan(path)
         }
-        guard lstat(path, &status) == 0, status.st_size > 0 else { return }
+        guard try size(path) ?? 0 > 0 else { return }
         do {
-            let connection = try Connection(path: path, access: .readWrite)
+            let connection = try Connection(path: path, access: .readWrite, vfs: files.vfs)
             connection.leaveLogOnClose()
             // SQLite silently opens a file read-only when it may, but cannot, open it for writing.
-            guard !connection.isReadOnly || access(path, W_OK) != 0 else {
+            guard !connection.isReadOnly || !files.isWritable(path) else {
                 throw StorageError(
                     operation: "check", kind: .io, message: path + " cannot be opened for writing")
             }
-            let hasLog = fileSize(path + "-wal") ?? 0 > 0
-            try check(connection, hasLog: hasLog)
-            guard !connection.isReadOnly || access(path, W_OK) != 0 else {
-                throw damage("its header forbids writing")
+            let hasLog = try size(path + "-wal") ?? 0 > 0
+            try check(connection, at: path, hasLog: hasLog)
+            guard !connection.isReadOnly || !files.isWritable(path) else {
+                throw Self.damage("its header forbids writing")
             }
         } catch let error as SQLiteError where error.code == .error {
-            throw damage(error.description)
+            throw Self.damage(error.description)
         } catch let error as SQLiteError {
             throw StorageError(error)
         } catch let error as StorageError {
@@ -46,27 +60,33 @@ enum Quarantine {
     }
 
     /// What has the names of the database and its companions must be regular files.
-    static func checkKind(_ path: String) throws(StorageError) {
-        var status = stat()
-        for suffix in suffixes where lstat(path + suffix, &status) == 0 {
-            guard status.st_mode & S_IFMT == S_IFREG else {
-                throw damage(path + suffix + " is no regular file")
+    func checkKind(_ path: String) throws(StorageError) {
+        for suffix in Self.suffixes {
+            let kind: FileStatus.Kind?
+            do { kind = try files.status(path + suffix)?.kind } catch { throw StorageError(error) }
+            guard kind ?? .file == .file else {
+                throw Self.damage(path + suffix + " is no regular file")
             }
         }
     }
 
-    private static func check(_ connection: Connection, hasLog: Bool) throws {
+    private func check(_ connection: Connection, at path: String, hasLog: Bool) throws {
         let version = try Schema.foundVersion(connection)
         guard version <= Schema.version else {
             throw StorageError.newerSchema(found: version, known: Schema.version)
         }
         guard try Schema.isOurs(connection, version: version) else {
-            throw damage("the tables are not those of beekond")
+            throw Self.damage("the tables are not those of beekond")
         }
         // A large database that was shut down cleanly is trusted, because checking it takes seconds.
         if !hasLog, try Writer.hasTallies(connection) { return }
         let result = try connection.value("PRAGMA integrity_check(1)") ?? "no answer"
-        guard result == "ok" else { throw damage(result) }
+        guard result != "ok" else { return }
+        guard try !isOfDisk(result, at: path) else {
+            throw StorageError(
+                operation: "check", kind: .io, message: "the disk does not give all of \(path): \(result)")
+        }
+        throw Self.damage(result)
     }
 
     private static func damage(_ message: String) -> StorageError {

@@ -70,12 +70,16 @@ struct Salvage: ~Copyable {
     /// Every table was read to its end without an error or an unintelligible row: the file holds nothing more of use.
     var isComplete = true
 
-    /// - Parameter erasing: deletions that this process knows to be under way, which the file may not say.
-    init(path: String, progress: SalvageProgress, erasing: [Deletion.Bounds]) throws(SQLiteError) {
-        let db = try Connection(path: path, access: .damaged)
+    /// - Parameters:
+    ///   - vfs: the name of its VFS; nil: the default.
+    ///   - erasing: deletions that this process knows to be under way, which the file may not say.
+    init(
+        path: String, vfs: String?, progress: SalvageProgress, erasing: [Deletion.Bounds]
+    ) throws(SQLiteError) {
+        let db = try Connection(path: path, access: .damaged, vfs: vfs)
         db.limit(values: Self.longestValue)
         let isReadable = (try? db.value("SELECT COUNT(*) FROM sqlite_schema")) != nil
-        let survey = try? PageSurvey(path: path, progress)
+        let survey = try? PageSurvey(path: path, vfs: vfs, progress)
         let mended = try survey.flatMap { (survey) throws(SQLiteError) in
             try MendedTables.make(survey, isReadable: isReadable, room: Self.roomForRows)
         }

@@ -1,6 +1,5 @@
 package import Base
-internal import Glibc
-internal import Linux
+package import Linux
 internal import SQLite
 
 /// The database of another machine, which arrived with a copy of its disk. Its rows must not be uploaded from here:
@@ -13,12 +12,13 @@ extension Store {
     /// A name that no such database in this directory uses yet.
     ///
     /// - Parameter time: the current time.
-    package static func foreignName(in directory: String, at time: Timestamp) -> String {
+    package static func foreignName(
+        in directory: String, at time: Timestamp, on files: any Files = SystemFiles()
+    ) -> String {
         let base = foreignPrefix + "\(time.milliseconds / 1000)"
         var name = base
         var number = 1
-        var status = stat()
-        while Self.suffixes.contains(where: { lstat(directory + "/" + name + $0, &status) == 0 }) {
+        while Self.suffixes.contains(where: { (try? files.exists(directory + "/" + name + $0)) != false }) {
             number += 1
             name = base + "-\(number)"
         }
@@ -29,52 +29,59 @@ extension Store {
     /// be open.
     ///
     /// - Returns: whether anything exists under that name now.
-    package static func putAsideForeign(in directory: String, as name: String) throws(StorageError) -> Bool {
+    package static func putAsideForeign(
+        in directory: String, as name: String, on files: any Files = SystemFiles()
+    ) throws(StorageError) -> Bool {
+        let quarantine = Quarantine(files)
         // One that was damaged as well and not yet salvaged: its rows must not get into the next database.
-        for base in try Quarantine.unread(directory + "/beekon.db") {
-            _ = try Quarantine.close(base, isSalvaged: false)
+        for base in try quarantine.unread(directory + "/beekon.db") {
+            _ = try quarantine.close(base, isSalvaged: false)
         }
-        var status = stat()
-        for suffix in suffixes where lstat(directory + "/beekon.db" + suffix, &status) == 0 {
-            guard rename(directory + "/beekon.db" + suffix, directory + "/" + name + suffix) == 0 else {
-                throw StorageError(SystemError("put aside \(directory)/beekon.db\(suffix)"))
+        do throws(SystemError) {
+            for suffix in suffixes where try files.exists(directory + "/beekon.db" + suffix) {
+                try files.rename(directory + "/beekon.db" + suffix, to: directory + "/" + name + suffix)
             }
-        }
-        do {
-            try StateDirectory.synchronise(directory)
+            try files.synchronise(directory)
+            for suffix in suffixes where try files.exists(directory + "/" + name + suffix) { return true }
+            return false
         } catch {
             throw StorageError(error)
         }
-        return suffixes.contains { lstat(directory + "/" + name + $0, &status) == 0 }
     }
 
     /// Renames them back, where nothing has taken their names. `synchronise` makes that durable.
-    package static func takeBackForeign(in directory: String, as name: String) throws(StorageError) {
-        var status = stat()
-        for suffix in suffixes.reversed()
-        where lstat(directory + "/" + name + suffix, &status) == 0
-            && lstat(directory + "/beekon.db" + suffix, &status) != 0
-        {
-            guard rename(directory + "/" + name + suffix, directory + "/beekon.db" + suffix) == 0 else {
-                throw StorageError(SystemError("take back \(directory)/\(name)\(suffix)"))
+    package static func takeBackForeign(
+        in directory: String, as name: String, on files: any Files = SystemFiles()
+    ) throws(StorageError) {
+        do throws(SystemError) {
+            for suffix in suffixes.reversed() {
+                let (aside, own) = (directory + "/" + name + suffix, directory + "/beekon.db" + suffix)
+                guard try files.exists(aside), try !files.exists(own) else { continue }
+                try files.rename(aside, to: own)
             }
+        } catch {
+            throw StorageError(error)
         }
     }
 
     /// Names of the databases in this directory that were damaged, and could not all be read. Reads the directory.
-    package static func unsavedDatabases(in directory: String) -> [String] {
-        Quarantine.unsavedNames(of: directory + "/beekon.db")
+    package static func unsavedDatabases(
+        in directory: String, on files: any Files = SystemFiles()
+    ) -> [String] {
+        Quarantine(files).unsavedNames(of: directory + "/beekon.db")
     }
 
     /// Rows that are counted at most.
     private static let countLimit = 1_000_000
 
     /// How many locations a database holds that is not open and may be damaged, as a sentence for the operator.
-    package static func account(ofDatabase path: String) -> String {
+    package static func account(
+        ofDatabase path: String, on files: any Files = SystemFiles()
+    ) -> String {
         let unknown = "what it holds cannot be read"
-        guard !Quarantine.isOrphan(path), fileSize(path) ?? 0 > 0 else { return unknown }
         do {
-            let db = try Connection(path: path, access: .damaged)
+            guard try !Quarantine(files).isOrphan(path), try files.size(path) ?? 0 > 0 else { return unknown }
+            let db = try Connection(path: path, access: .damaged, vfs: files.vfs)
             let row = try db.prepare(
                 """
                 SELECT COUNT(*), COUNT(*) - COALESCE(SUM(uploaded != 0), 0) \
@@ -89,16 +96,17 @@ extension Store {
     }
 
     /// Whether this directory contains neither a database nor anything to recover one from.
-    package static func isMissing(in directory: String) -> Bool {
-        ["", "-wal", "-journal"].allSatisfy { fileSize(directory + "/beekon.db" + $0) ?? 0 == 0 }
+    package static func isMissing(in directory: String, on files: any Files = SystemFiles()) -> Bool {
+        ["", "-wal", "-journal"].allSatisfy { (try? files.size(directory + "/beekon.db" + $0)) ?? 0 == 0 }
     }
 
     /// Whether tracking was in progress according to a database that is not open, and may be damaged.
-    package static func wasTracking(database: String) -> Bool {
-        var status = stat()
+    package static func wasTracking(
+        database: String, on files: any Files = SystemFiles()
+    ) -> Bool {
         // Opening one with an orphaned WAL would delete that.
-        guard lstat(database, &status) == 0, !Quarantine.isOrphan(database),
-            let db = try? Connection(path: database, access: .damaged),
+        guard (try? files.exists(database)) == true, (try? Quarantine(files).isOrphan(database)) == false,
+            let db = try? Connection(path: database, access: .damaged, vfs: files.vfs),
             (try? Sessions.newestOpen(db, isTracking: true)) != nil
         else { return false }
         return true

@@ -1,3 +1,4 @@
+internal import Linux
 internal import SQLite
 
 /// What is done with a damaged database, once another stands in its place.
@@ -14,30 +15,31 @@ extension StoreState {
         var salvaged = 0
         var isComplete = false
         do {
-            isComplete = try Self.importContents(
-                of: base, into: &writer, erasing: remembered.erasing, progress, &salvaged)
+            isComplete = try importContents(
+                of: base, into: &writer, erasing: remembered.erasing, &salvaged)
         } catch {
             _ = failure(error, of: writer)
         }
         _ = consume writer
         // If it cannot be renamed now, the next start salvages it again.
-        let closed = try? Quarantine.close(base, isSalvaged: isComplete)
+        let closed = try? quarantine.close(base, isSalvaged: isComplete)
         let name = closed?.name ?? base + Quarantine.unreadSuffix
         news.events.append(.quarantined(name: name, reason: reason, salvaged: salvaged))
         news.events += (closed?.removed ?? []).map { .removed(name: $0) }
         // Opened anew, so that the rows that came in are counted like any others.
-        self.writer = try Writer.open(path, options: options)
+        self.writer = try Writer.open(path, options: options, on: quarantine.files)
         self.writer?.ledger.cover(remembered.numbers)
     }
 
     /// - Returns: whether it holds nothing more.
-    private static func importContents(
-        of base: String, into writer: inout Writer, erasing: [Deletion.Bounds], _ progress: SalvageProgress,
+    private func importContents(
+        of base: String, into writer: inout Writer, erasing: [Deletion.Bounds],
         _ salvaged: inout Int
     ) throws(SQLiteError) -> Bool {
         let file = base + Quarantine.unreadSuffix
-        guard !Quarantine.isOrphan(file),
-            var salvage = try? Salvage(path: file, progress: progress, erasing: erasing)
+        guard (try? quarantine.isOrphan(file)) == false,
+            var salvage = try? Salvage(
+                path: file, vfs: quarantine.files.vfs, progress: progress, erasing: erasing)
         else {
             // A file that does not open may still be repairable.
             if !erasing.isEmpty { try writer.remember(erasing) }

@@ -45,6 +45,8 @@ extension SmallFiles {
         package var isRestored = false
         /// It may be intact and only unreadable now: it is not overwritten.
         package var isPassing = false
+        /// The disk does not give it.
+        var isOfDisk = false
 
         /// For the log: what happened to the file.
         package var text: String {
@@ -69,8 +71,12 @@ extension SmallFiles {
         }
         guard hasCopy(name) else { return Reading(content: nil, trouble: trouble) }
         let (copied, content, other) = readOne(Self.copy(of: name), limit, isGood)
-        guard let content else { return Reading(content: nil, trouble: trouble ?? other) }
+        guard let content else {
+            // What may still be intact decides: nothing takes its place.
+            return Reading(content: nil, trouble: other?.isPassing == true ? other : trouble ?? other)
+        }
         var reported = trouble ?? Trouble(name: name, reason: "it is gone")
+        if reported.isOfDisk { reported = putAside(name, reported.reason) }
         reported.isRestored = !reported.isPassing
         // Written again at the next start if that fails now.
         if !reported.isPassing { try? directory.replace(name, with: copied) }
@@ -92,6 +98,10 @@ extension SmallFiles {
             // Too many files are open, there is no memory, or it is not ours to open: it may be intact.
             case EMFILE, ENFILE, ENOMEM, EACCES, EPERM:
                 return ([], nil, Trouble(name: name, reason: error.advice, isPassing: true))
+            // The disk may give it again; a copy that it gives can take its place.
+            case EIO:
+                let reason = error.description
+                return ([], nil, Trouble(name: name, reason: reason, isPassing: true, isOfDisk: true))
             default: return ([], nil, putAside(name, error.description))
             }
         }
@@ -123,7 +133,7 @@ extension SmallFiles {
         do {
             try directory.replace(Self.copy(of: name), with: bytes)
         } catch {
-            _ = unlink(directory.file(Self.copy(of: name)))
+            try? directory.remove(Self.copy(of: name))
         }
     }
 }

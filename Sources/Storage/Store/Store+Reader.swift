@@ -77,8 +77,8 @@ extension Store {
     }
 
     private func removeAside(_ deletion: inout Deletion) throws(StorageError) {
-        if deletion.cutoff == nil { try Quarantine.removeAside(of: path) }
-        deletion.kept = Quarantine.asideNames(of: path)
+        if deletion.cutoff == nil { try Quarantine(files).removeAside(of: path) }
+        deletion.kept = try Quarantine(files).asideNames(of: path)
     }
 
     // MARK: Dead letters, kept rows

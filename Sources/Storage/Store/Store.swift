@@ -1,5 +1,5 @@
 package import Base
-internal import Linux
+package import Linux
 internal import SQLite
 internal import Synchronization
 
@@ -28,6 +28,7 @@ package final class Store: Sendable {
     }
 
     let path: String
+    let files: any Files
     /// How long its commits have taken.
     package let commits = CommitTimes()
     package let salvage = SalvageProgress()
@@ -39,21 +40,27 @@ package final class Store: Sendable {
     ///
     /// A disk that is full or fails is no reason not to start: the first operation opens it, when it can.
     ///
+    /// - Parameter files: where that directory is.
     /// - Throws: `newerSchema`, and what no waiting can mend.
-    package convenience init(directory: String, options: StoreOptions) throws(StorageError) {
-        try self.init(directory: directory, options: options, checkpointPages: Writer.checkpointPages)
+    package convenience init(
+        directory: String, options: StoreOptions, on files: any Files = SystemFiles()
+    ) throws(StorageError) {
+        try self.init(
+            directory: directory, options: options, checkpointPages: Writer.checkpointPages, on: files)
     }
 
     /// - Parameters:
     /// - checkpointPages: pages in the WAL at which a checkpoint is made.
     /// - largeTable: rows from which on they are not counted at a start after a clean shutdown.
     init(
-        directory: String, options: StoreOptions, checkpointPages: Int, largeTable: Int = Writer.largeTable
+        directory: String, options: StoreOptions, checkpointPages: Int, largeTable: Int = Writer.largeTable,
+        on files: any Files = SystemFiles()
     ) throws(StorageError) {
+        self.files = files
         path = directory + "/beekon.db"
         state = Mutex(
             StoreState(
-                directory: directory, options: options, checkpointPages: checkpointPages,
+                directory: directory, on: files, options: options, checkpointPages: checkpointPages,
                 largeTable: largeTable, commits: commits, progress: salvage))
         do throws(StorageError) {
             try perform("open") { (_: inout Writer) throws(SQLiteError) in }

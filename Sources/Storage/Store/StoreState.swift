@@ -40,6 +40,7 @@ struct StoreState: ~Copyable {
     }
 
     let path: String
+    let quarantine: Quarantine
     private let checkpointPages: Int
     private let largeTable: Int
     private let commits: CommitTimes
@@ -52,8 +53,8 @@ struct StoreState: ~Copyable {
     var news = News()
 
     init(
-        directory: String, options: StoreOptions, checkpointPages: Int, largeTable: Int, commits: CommitTimes,
-        progress: SalvageProgress
+        directory: String, on files: any Files, options: StoreOptions, checkpointPages: Int, largeTable: Int,
+        commits: CommitTimes, progress: SalvageProgress
     ) {
         path = directory + "/beekon.db"
         self.options = options
@@ -61,7 +62,8 @@ struct StoreState: ~Copyable {
         self.largeTable = largeTable
         self.commits = commits
         self.progress = progress
-        ballast = Ballast(directory: directory)
+        ballast = Ballast(directory: directory, on: files)
+        quarantine = Quarantine(files)
         doubts = Doubts(hasBeenLax: options.durability == .normal)
     }
 
@@ -210,9 +212,9 @@ struct StoreState: ~Copyable {
     private mutating func openOnce() throws(StorageError) {
         // What had reached a database that is gone is in none, unless it is found again.
         if doubts.hasMoved { doubts.landed = nil }
-        var unread = try Quarantine.unread(path)
+        var unread = try quarantine.unread(path)
         var reason: String?
-        if !unread.isEmpty, !Quarantine.exists(path) {
+        if !unread.isEmpty, try !quarantine.exists(path) {
             reason = doubts.damage
             doubts.damage = nil
         }
@@ -220,10 +222,10 @@ struct StoreState: ~Copyable {
             try openAsItIs()
         } catch {
             guard error.kind == .corrupt else { throw error }
-            unread.append(try Quarantine.putAside(path))
+            unread.append(try quarantine.putAside(path))
             doubts.damage = nil
             reason = error.message
-            writer = try Writer.open(path, options: options)
+            writer = try Writer.open(path, options: options, on: quarantine.files)
         }
         if !unread.isEmpty { doubts.landed = nil }
         for aside in unread {
@@ -236,12 +238,12 @@ struct StoreState: ~Copyable {
         if let damage = doubts.damage {
             throw StorageError(operation: "open", kind: .corrupt, message: damage)
         }
-        try Quarantine.checkKind(path)
-        news.events += try Quarantine.keepDamagedLog(of: path)
-        if doubts.isLogDoubtful { try Self.secureLog(path, hasBeenLax: doubts.hasBeenLax) }
+        try quarantine.checkKind(path)
+        news.events += try quarantine.keepDamagedLog(of: path)
+        if doubts.isLogDoubtful { try secureLog() }
         doubts.isLogDoubtful = false
-        try Quarantine.check(path)
-        writer = try Writer.open(path, options: options)
+        try quarantine.check(path)
+        writer = try Writer.open(path, options: options, on: quarantine.files)
         guard doubts.hasMoved else { return }
         writer?.ledger.cover(remembered.numbers)
         news.events.append(.replaced)
@@ -249,13 +251,14 @@ struct StoreState: ~Copyable {
     }
 
     /// Makes sure that a WAL is on the disk as it reads before anything builds on it.
-    private static func secureLog(_ path: String, hasBeenLax: Bool) throws(StorageError) {
-        try Quarantine.checkKind(path)
-        try Quarantine.nameOrphan(path)
-        guard fileSize(path) != nil, fileSize(path + "-wal") ?? 0 > 0 else { return }
+    private func secureLog() throws(StorageError) {
+        try quarantine.checkKind(path)
+        try quarantine.nameOrphan(path)
+        guard try quarantine.size(path) != nil, try quarantine.size(path + "-wal") ?? 0 > 0 else { return }
         do {
             try WriteAheadLog.secure(
-                database: path, doubt: hasBeenLax ? .everything : .latestTransaction)
+                database: path, doubt: doubts.hasBeenLax ? .everything : .latestTransaction,
+                vfs: quarantine.files.vfs)
         } catch {
             throw StorageError(error)
         }

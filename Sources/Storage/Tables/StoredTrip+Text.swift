@@ -21,7 +21,10 @@ extension StoredTrip {
         let marks = [open.start, open.last, open.moved] + (open.stay.map { [$0] } ?? [])
         let line = Line(
             boot: boot?.text, told: open.hasStarted, set: settings, marks: marks.map(Self.numbers))
-        return (try? JSONEncoder().encode(line)).map { String(decoding: $0, as: UTF8.self) }
+        let encoder = JSONEncoder()
+        // The same each time: a page that does not change is not written.
+        encoder.outputFormatting = .sortedKeys
+        return (try? encoder.encode(line)).map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// nil for text that no version of beekond writes.

@@ -34,9 +34,11 @@ struct Writer: ~Copyable {
     }
 
     /// Opens and, where needed, creates the database at `path`.
-    static func open(_ path: String, options: StoreOptions) throws(StorageError) -> Writer {
+    static func open(
+        _ path: String, options: StoreOptions, on files: any Files = SystemFiles()
+    ) throws(StorageError) -> Writer {
         do {
-            let db = try Connection(path: path, access: .readWrite)
+            let db = try Connection(path: path, access: .readWrite, vfs: files.vfs)
             try Pragmas.configure(db, options)
             try Schema.migrate(db)
             var writer = Writer(db: db, tables: try Tables(db), options: options)
@@ -44,7 +46,7 @@ struct Writer: ~Copyable {
             try writer.reconcile()
             writer.rowsAtOpen = writer.ledger.locations.rows
             // The names of the database and its WAL. SQLite syncs them, too, but ignores the result.
-            try StateDirectory.synchronise(Quarantine.directory(of: path))
+            try files.synchronise(Quarantine.directory(of: path))
             return writer
         } catch let error as SQLiteError {
             throw StorageError(error)

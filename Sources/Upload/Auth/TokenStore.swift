@@ -104,7 +104,9 @@ package struct TokenStore: Sendable {
     ) throws(Failure) {
         do {
             let key = try sealingKey(using: &random)
-            let text = [UInt8](try JSONEncoder().encode(record))
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = .sortedKeys
+            let text = [UInt8](try encoder.encode(record))
             let nonce = Self.bytes(TokenEnvelope.nonceSize, using: &random)
             guard let envelope = TokenEnvelope.seal(text, with: key, of: owner, nonce: nonce) else {
                 throw Failure(description: "libcrypto failed")
@@ -120,10 +122,9 @@ package struct TokenStore: Sendable {
 
     /// All keys there are; the first one seals.
     private func keys() -> [TokenKey] {
-        let places = [credentials.map { $0 + "/" + Self.keyName }, directory.file(Self.keyName)]
-        return places.compactMap { $0 }.compactMap { path in
-            (try? readFile(path, limit: 4096)).flatMap { TokenKey(material: $0) }
-        }
+        let credential = credentials.flatMap { try? readFile($0 + "/" + Self.keyName, limit: 4096) }
+        let own = try? directory.read(Self.keyName, limit: 4096)
+        return [credential, own].compactMap { $0.flatMap { TokenKey(material: $0) } }
     }
 
     private func sealingKey(using random: inout some RandomNumberGenerator) throws -> TokenKey {

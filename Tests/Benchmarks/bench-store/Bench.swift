@@ -176,7 +176,7 @@ final class Bench {
             _ = try store.insert(new)
             latest = Clock.boot() - begin
             times.append(latest)
-            log = max(log, fileSize(directory + "/beekon.db-wal") ?? 0)
+            log = max(log, (try? SystemFiles().size(directory + "/beekon.db-wal")) ?? 0)
         }
         let spent = Self.cpuTime() - cpu
         let difference = bytes.flatMap { begin in bytesWritten().map { $0 - begin } }

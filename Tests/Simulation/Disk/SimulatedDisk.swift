@@ -23,6 +23,8 @@ package final class SimulatedDisk {
         package let kind: Kind
         /// Of the file; empty for a temporary one without a name.
         package let path: String
+        /// Of a read or a write: where.
+        package let offset: Int
         /// Counts from 1 over the life of the disk object.
         package let number: Int
     }
@@ -218,6 +220,13 @@ package final class SimulatedDisk {
         return handle(made, path)
     }
 
+    /// - Throws: ENOENT, ENOTDIR.
+    func openDirectory(_ path: String) throws(SystemError) {
+        try ask(.open, path)
+        guard directories[path] == nil else { return }
+        throw SystemError("open " + path, code: inode(path) == nil ? ENOENT : ENOTDIR)
+    }
+
     /// A file without a name, gone when it is closed.
     func openTemporary() throws(SystemError) -> SimulatedFile {
         try ask(.open, "")
@@ -239,11 +248,11 @@ package final class SimulatedDisk {
     /// - Returns: false when it is only to pretend.
     /// - Throws: what the fault says; EIO once the process has died.
     @discardableResult
-    func ask(_ kind: Operation.Kind, _ path: String) throws(SystemError) -> Bool {
+    func ask(_ kind: Operation.Kind, _ path: String, at offset: Int = 0) throws(SystemError) -> Bool {
         guard !isDeaf else { throw SystemError("\(kind) \(path)", code: EIO) }
         operations += 1
         guard let fault else { return true }
-        switch fault(Operation(kind: kind, path: path, number: operations)) {
+        switch fault(Operation(kind: kind, path: path, offset: offset, number: operations)) {
         case .goOn: return true
         case .pretend: return false
         case .fail(let code): throw SystemError("\(kind) \(path)", code: code)

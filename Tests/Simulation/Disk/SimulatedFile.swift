@@ -31,7 +31,7 @@ package final class SimulatedFile {
     package func read(
         into target: UnsafeMutableRawBufferPointer, at offset: Int
     ) throws(SystemError) -> Int {
-        try disk.ask(.read, path)
+        try disk.ask(.read, path, at: offset)
         return inode.read(into: target, at: offset)
     }
 
@@ -39,7 +39,7 @@ package final class SimulatedFile {
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
         let wasDeaf = disk.isDeaf
         do throws(SystemError) {
-            try disk.ask(.write, path)
+            try disk.ask(.write, path, at: offset)
         } catch {
             if !wasDeaf, error.code != EROFS {
                 let part = disk.survivingPart(of: bytes.count, at: offset)

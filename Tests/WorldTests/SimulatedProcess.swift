@@ -1,4 +1,5 @@
 import Base
+import GPSD
 import Linux
 import SimulatedDisk
 import Storage

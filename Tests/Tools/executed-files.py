@@ -24,7 +24,7 @@ for folder in ("Tests/System", "etc/demo"):
 sys.dont_write_bytecode = True
 # Those of another LLVM cannot read what Swift's wrote.
 TOOLS = Path(shutil.which("swift") or "swift").resolve().parent
-PROFILE = "-Xswiftc -profile-generate -Xswiftc -profile-coverage-mapping".split()
+PROFILE = ["-Xswiftc", "-profile-generate", "-Xswiftc", "-profile-coverage-mapping"]
 
 
 class Counters:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import base64
+import http.client
 import json
 import os
 import subprocess
@@ -148,6 +149,29 @@ class Installations(ServerTest):
         pair = server.ask("POST", path + "/tokens", self.admin, b"").json
         self.assertEqual(self.signed_for(self.upload(server, pair["access_token"], second)), second)
         self.assertEqual(sorted(self.told(server, path)), sorted([(first, "earlier"), (second, "bound")]))
+
+    def test_an_upload_that_began_with_the_old_tokens_binds_nothing(self):
+        """Its body comes when the new ones have been given: whoever had the old ones would be the vehicle."""
+        server, device, path = self.begin()
+        thief, mine = uuid7(1), uuid7(2)
+        root = envelope(1)
+        root["device"]["install_id"] = thief
+        body = json.dumps(root).encode()
+        link = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        self.addCleanup(link.close)
+        link.putrequest("POST", "/v1/batches")
+        link.putheader("Authorization", f"Bearer {device['access_token']}")
+        link.putheader("Content-Length", str(len(body)))
+        link.endheaders(body[:1])
+        # What is asked next comes later.
+        self.assertEqual(self.upload(server, device["access_token"], uuid7(3)).status, 200)
+        pair = server.ask("POST", path + "/tokens", self.admin, b"").json
+        link.send(body[1:])
+        answer = link.getresponse()
+        self.assertNotIn(b"commands", answer.read())
+        self.assertEqual(answer.status, 200, "its rows are stored")
+        self.assertEqual(self.signed_for(self.upload(server, pair["access_token"], mine)), mine)
+        self.assertIn((mine, "bound"), self.told(server, path))
 
     def test_the_newest_eight_are_kept(self):
         server, device, path = self.begin()

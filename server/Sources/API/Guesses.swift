@@ -17,7 +17,9 @@ final class Guesses: Sendable {
     func delay(of name: String, now: ContinuousClock.Instant) -> Int? {
         guard let end = debts.withLock({ $0[Self.key(name)] }) else { return nil }
         let wait = now.duration(to: end) - Self.interval * (Self.free - 1)
-        return wait > .zero ? Int(wait.components.seconds) + 1 : nil
+        guard wait > .zero else { return nil }
+        let (seconds, rest) = wait.components
+        return Int(seconds) + (rest > 0 ? 1 : 0)
     }
 
     /// A password was wrong.

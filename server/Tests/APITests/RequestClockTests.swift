@@ -55,7 +55,7 @@ import Testing
 }
 
 @Suite("wrong passwords") struct GuessesTests {
-    private let start = Timestamp(milliseconds: 1_781_000_000_000)
+    private let start = ContinuousClock.now
 
     @Test("ten are free, then one every six seconds, for each name") func delays() {
         let guesses = Guesses()
@@ -65,22 +65,22 @@ import Testing
         }
         #expect(guesses.delay(of: "ada", now: start) == 6)
         #expect(guesses.delay(of: "eve", now: start) == nil)
-        let later = start.advanced(bySeconds: 6)
+        let later = start.advanced(by: .seconds(6))
         #expect(guesses.delay(of: "ada", now: later) == nil)
         guesses.noteWrong("ada", now: later)
         #expect(guesses.delay(of: "ada", now: later) == 6)
-        #expect(guesses.delay(of: "ada", now: later.advanced(bySeconds: 3600)) == nil)
+        #expect(guesses.delay(of: "ada", now: later.advanced(by: .seconds(3600))) == nil)
     }
 
     @Test("however many names are tried, few are remembered, and the newest among them") func bounded() {
         let guesses = Guesses()
         for number in 0..<3000 {
             for _ in 0..<11 {
-                guesses.noteWrong("n\(number)", now: start.advanced(bySeconds: Double(number) / 1000))
+                guesses.noteWrong("n\(number)", now: start.advanced(by: .milliseconds(number)))
             }
         }
-        #expect(guesses.delay(of: "n2999", now: start.advanced(bySeconds: 3)) != nil)
-        #expect(guesses.delay(of: "n0", now: start.advanced(bySeconds: 3)) == nil)
+        #expect(guesses.delay(of: "n2999", now: start.advanced(by: .seconds(3))) != nil)
+        #expect(guesses.delay(of: "n0", now: start.advanced(by: .seconds(3))) == nil)
     }
 }
 

@@ -9,6 +9,8 @@ struct Identity: Equatable {
     var session: Secret?
     /// Hash of a device's token that has not been shown before; nil for any other.
     var newToken: [UInt8]?
+    /// Hash of a device's token.
+    var token: [UInt8]?
 
     /// A person, or a program of theirs.
     var isOfUser: Bool {

@@ -101,7 +101,7 @@ final class Gatekeeper: Sendable {
 
     private func device(_ secret: Secret, now: Timestamp) async throws -> Identity {
         guard let record = try await record(of: secret, now: now) else { throw Problem.unauthorized }
-        var identity = Identity(caller: .device(secret.owner))
+        var identity = Identity(caller: .device(secret.owner), token: record.hash)
         // Remembered as it was read for a few seconds, in which it may be noted more than once: only the first time counts.
         if record.used == nil { identity.newToken = record.hash }
         return identity

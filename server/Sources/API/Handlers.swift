@@ -47,8 +47,7 @@ struct Handlers: Sendable {
         switch call.route {
         case .batches:
             guard case .device(let device) = call.identity.caller else { throw Problem.notFound() }
-            return try await ingest.answer(
-                call.request, from: device, newToken: call.identity.newToken, now: call.now)
+            return try await ingest.answer(call.request, from: device, call.identity, now: call.now)
         case .logs:
             guard case .device(let device) = call.identity.caller else { throw Problem.notFound() }
             return try await logs.add(call.request, from: device, now: call.wall)

@@ -18,9 +18,8 @@ struct Ingest: Sendable {
     let clock: ClockKeeper
     let logger: Logger
 
-    /// - Parameter newToken: hash of its token if that has not been shown before.
     func answer(
-        _ request: Request, from device: Int64, newToken: [UInt8]?, now: Timestamp
+        _ request: Request, from device: Int64, _ identity: Identity, now: Timestamp
     ) async throws -> Response {
         // What would wait too long is refused before its body costs anything.
         try store.admit()
@@ -28,7 +27,7 @@ struct Ingest: Sendable {
         try judge(batch, from: device, now: now)
         let start = ContinuousClock.now
         let receipt = try await store.submit(
-            submission(of: batch, from: device, newToken: newToken, now: now))
+            submission(of: batch, from: device, identity, now: now))
         meters.note(receipt, after: .now - start)
         if let other = receipt.otherInstallation, let isLast = meters.isWorthALine(for: device) {
             let rest = isLast ? ". More of this device are counted and not logged" : ""
@@ -54,13 +53,15 @@ struct Ingest: Sendable {
     }
 
     private func submission(
-        of batch: Batch, from device: Int64, newToken: [UInt8]?, now: Timestamp
+        of batch: Batch, from device: Int64, _ identity: Identity, now: Timestamp
     ) -> Submission {
         let keptSince = retentionDays.flatMap { days in
             clock.age(now).map { $0.advanced(bySeconds: -86_400 * Double(days)) }
         }
         var submission = Submission(
-            device: device, batch: batch, received: now, keptSince: keptSince, newToken: newToken)
+            device: device, batch: batch, received: now, keptSince: keptSince,
+            newToken: identity.newToken)
+        submission.token = identity.token
         submission.wall = clock.wall(now)
         submission.age = clock.age(now) ?? submission.wall
         submission.latest = clock.latest(submission.wall)

@@ -59,7 +59,12 @@ package enum Installations {
         var bound: UUIDv7?
         var others: Set<UUIDv7> = []
 
-        mutating func judge(_ submission: Submission) -> (standing: Standing, change: Change?) {
+        /// - Parameter isCurrent: whether it came with a token that is still the device's. New ones may have been given while its
+        ///   body came: who has them is the device.
+        mutating func judge(
+            _ submission: Submission, isCurrent: Bool
+        ) -> (standing: Standing, change: Change?) {
+            guard bound != nil || isCurrent else { return (.other, nil) }
             guard let id = submission.batch.device.installID else {
                 return (bound == nil ? .unbound : .other, nil)
             }

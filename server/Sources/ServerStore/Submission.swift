@@ -22,6 +22,8 @@ package struct Submission: Sendable {
     package var counter: Int64?
     /// Hash of the token that came with it, when nothing has come with that one before.
     package var newToken: [UInt8]?
+    /// Hash of the token that came with it; nil: whether that is still one of the device's does not matter.
+    package var token: [UInt8]?
 
     package init(
         device: Int64, batch: Batch, received: Timestamp, keptSince: Timestamp? = nil,

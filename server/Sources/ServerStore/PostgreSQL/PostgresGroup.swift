@@ -186,21 +186,20 @@ struct PostgresGroup {
         group.filter { $0.newToken != nil }.sorted { $0.device < $1.device }
     }
 
-    /// Results of commands, by device and number, of each installation once.
-    var results: [(device: Int64, number: Int64, submission: Submission, result: CommandResult)] {
+    /// Results of commands, by device and number, each once.
+    ///
+    /// - Parameter places: of the batches whose results count.
+    func results(
+        of places: [Int]
+    ) -> [(device: Int64, number: Int64, submission: Submission, result: CommandResult)] {
         struct Name: Hashable {
             let device: Int64
             let number: Int64
-            let installation: UUIDv7?
         }
         var known: Set<Name> = []
-        let results = group.flatMap { submission in
+        let results = places.map { group[$0] }.flatMap { submission in
             submission.results.compactMap { result in
-                known.insert(
-                    Name(
-                        device: submission.device, number: result.number,
-                        installation: submission.batch.device.installID)
-                ).inserted
+                known.insert(Name(device: submission.device, number: result.number)).inserted
                     ? (
                         device: submission.device, number: result.number, submission: submission,
                         result: result.result
@@ -252,12 +251,23 @@ struct PostgresGroup {
 
     /// What each upload of the group is to its device, in the order of the group.
     ///
-    /// - Parameter known: the installations of the devices.
+    /// - Parameters:
+    ///   - known: the installations of the devices.
+    ///   - current: places of those that came with a token that is still their device's, as far as that matters.
     func judgements(
-        _ known: [Int64: Installations.Known]
+        _ known: [Int64: Installations.Known], current: Set<Int>
     ) -> [(standing: Installations.Standing, change: Installations.Change?)] {
         var known = known
-        return group.map { known[$0.device, default: Installations.Known()].judge($0) }
+        return group.indices.map { place in
+            known[group[place].device, default: Installations.Known()].judge(
+                group[place], isCurrent: current.contains(place))
+        }
+    }
+
+    /// Places of the batches that may bind an installation, and of those that come with no token.
+    func unbound(_ known: [Int64: Installations.Known]) -> (shown: [Int], others: [Int]) {
+        let places = group.indices.filter { known[group[$0].device]?.bound == nil }
+        return (places.filter { group[$0].token != nil }, places.filter { group[$0].token == nil })
     }
 
     private func receipts(new: Set<Int>, inserted: Set<Key>?) -> [Receipt] {

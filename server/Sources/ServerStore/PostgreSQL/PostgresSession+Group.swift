@@ -194,19 +194,22 @@ extension PostgresSession {
     }
 
     private func noteResults(_ group: PostgresGroup) throws(Refusal) {
-        let results = group.results
+        guard !group.results(of: group.places).isEmpty else { return }
+        let known = Installations.known(
+            try query(
+                "SELECT \(Installations.columns) FROM installations WHERE device = ANY($1)",
+                with: [.array(.int8, group.devices.map { .integer($0) })]))
+        let judgements = group.judgements(known, current: try current(group, known))
+        // What another says it has done, it was not told to do.
+        let results = group.results(of: group.places.filter { judgements[$0].standing != .other })
         guard !results.isEmpty else { return }
-        // Those that wait are locked by key: two servers never wait for each other. What another installation than the device's
-        // says it has done, it was not told to do.
+        // Those that wait are locked by key: two servers never wait for each other.
         _ = try query(
             """
             UPDATE commands SET finished = r.finished, result = r.result FROM (
                 SELECT c.device, c.number, k.finished, k.result
-                FROM unnest($1, $2, $3, $4, $5) AS k(device, number, finished, result, installation)
+                FROM unnest($1, $2, $3, $4) AS k(device, number, finished, result)
                     JOIN commands c ON c.device = k.device AND c.number = k.number AND c.finished IS NULL
-                WHERE NOT EXISTS (
-                    SELECT FROM installations i
-                    WHERE i.device = k.device AND i.state = 1 AND i.id IS DISTINCT FROM k.installation)
                 ORDER BY c.device, c.number FOR UPDATE OF c) AS r
             WHERE commands.device = r.device AND commands.number = r.number
             """,
@@ -215,8 +218,30 @@ extension PostgresSession {
                 .array(.int8, results.map { .integer($0.number) }),
                 .array(.int8, results.map { .integer($0.submission.received.milliseconds) }),
                 .array(.text, results.map { .text(String(decoding: $0.result.object, as: UTF8.self)) }),
-                .array(.uuid, results.map { $0.submission.batch.device.installID.map { .id($0) } ?? .null }),
             ])
+    }
+
+    /// - Returns: places of the batches that came with a token that is still their device's, of devices that are not bound.
+    private func current(
+        _ group: PostgresGroup, _ known: [Int64: Installations.Known]
+    ) throws(Refusal) -> Set<Int> {
+        let (shown, others) = group.unbound(known)
+        guard !shown.isEmpty else { return Set(others) }
+        let rows = try query(
+            """
+            SELECT k.place FROM unnest($1, $2, $3) AS k(place, device, hash)
+                JOIN tokens t ON t.device = k.device AND encode(t.hash, 'hex') = k.hash
+            """,
+            with: [
+                .array(.int8, shown.map { .integer(Int64($0)) }),
+                .array(.int8, shown.map { .integer(group.submission($0).device) }),
+                .array(.text, shown.map { .text(Self.hex(group.submission($0).token ?? [])) }),
+            ])
+        return Set(others + rows.compactMap { $0[0].integer.map { Int($0) } })
+    }
+
+    private static func hex(_ bytes: [UInt8]) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
     private func receipts(
@@ -276,7 +301,7 @@ extension PostgresSession {
     private func judgeInstallations(
         of group: PostgresGroup, _ known: [Int64: Installations.Known]
     ) throws(Refusal) -> [(standing: Installations.Standing, change: Installations.Change?)] {
-        let judgements = group.judgements(known)
+        let judgements = group.judgements(known, current: try current(group, known))
         let changed = group.places.filter { judgements[$0].change != nil }
         try bind(changed.filter { judgements[$0].change?.told == nil }.map { group.submission($0) })
         for place in changed {

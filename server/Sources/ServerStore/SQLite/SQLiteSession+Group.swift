@@ -60,12 +60,22 @@ extension SQLiteSession {
             "SELECT \(Installations.columns) FROM installations WHERE device = $1",
             [.integer(submission.device)])
         var known = Installations.known(rows)[submission.device] ?? Installations.Known()
-        let (standing, change) = known.judge(submission)
+        // Looked up only where it matters.
+        let isCurrent = if known.bound != nil { true } else { try hasItsToken(submission) }
+        let (standing, change) = known.judge(submission, isCurrent: isCurrent)
         guard let change else { return (standing, nil) }
         try Installations.write(change, of: submission.device, now: submission.wall) {
             (sql, values) throws(SQLiteError) in try self.rows(sql, values)
         }
         return (standing, change.told)
+    }
+
+    private func hasItsToken(_ submission: Submission) throws(SQLiteError) -> Bool {
+        guard let token = submission.token else { return true }
+        let rows = try rows(
+            "SELECT 1 FROM tokens WHERE device = $1 AND hash = $2",
+            [.integer(submission.device), .bytes(token)])
+        return !rows.isEmpty
     }
 
     private func insertRows(of submission: Submission) throws(SQLiteError) -> Receipt {

@@ -391,7 +391,8 @@ class Races(ServerTest):
         link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         link.settimeout(PATIENCE)
         link.connect(("127.0.0.1", server.port))
-        link.sendall(f"GET /v1/devices/{device['id']}/locations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
+        link.sendall((f"GET /v1/devices/{device['id']}/locations HTTP/1.1\r\nHost: x\r\n"
+                      f"Authorization: Bearer {token}\r\n\r\n").encode())
         taken = link.recv(4096)
         self.assertTrue(taken.startswith(b"HTTP/1.1 200"), taken)
         self.assertEqual(self.servers[-1].ask("DELETE", "/v1/users/eve", root).status, 204)

@@ -8,7 +8,7 @@ internal import Tracking
 enum Rules {
     /// Headers that the uploader writes itself, or that would break its request.
     private static let reserved: [String: String] = [
-        "content-type": "uploads are always JSON",
+        "content-type": "the format decides it",
         "content-encoding": "it follows from the format",
         "content-length": "it follows from the body",
         "transfer-encoding": "it follows from the body",
@@ -144,7 +144,7 @@ enum Rules {
     /// In lower case.
     static let contentType = "content-type"
     /// Why most uploads have none of their own.
-    static let typeReserved = "cannot be set: uploads are always JSON; remove this line"
+    static let typeReserved = "cannot be set: the format decides it; remove this line"
     private static let typeLimit = 200
 
     static func payload(_ name: String, _ value: String) -> String? {

@@ -5,8 +5,8 @@ package import Tracking
 
 /// Makes the requests of one destination, in the format that it is configured with.
 package struct RequestMaker: ~Copyable {
-    /// Formats of other people's servers need no buffers.
-    private enum Foreign {
+    /// Formats that need no buffers.
+    private enum Plain {
         case overland(OverlandFormat)
         case owntracks(OwnTracksFormat)
         case osmand(OsmAndFormat)
@@ -16,7 +16,7 @@ package struct RequestMaker: ~Copyable {
     private var beekon: BeekonFormat?
     /// nil unless it is the format.
     private var template: TemplateFormat?
-    private var foreign: Foreign?
+    private var plain: Plain?
     // Never changed; but Swift 6.2 lets an initializer that calls a mutating function have no constants.
     private var installID: String?
     private var model: String?
@@ -36,7 +36,7 @@ package struct RequestMaker: ~Copyable {
 
     /// Other settings, for the requests from now on.
     package mutating func configure(_ sync: Settings.Sync?) {
-        foreign = nil
+        plain = nil
         template = nil
         beekon = nil
         let id = installID ?? ""
@@ -46,17 +46,17 @@ package struct RequestMaker: ~Copyable {
                 device: Device(installID: installID, platform: own.platform, version: version, model: model),
                 params: own.params)
         case .template(let own): template = TemplateFormat(own, installID: id)
-        case .overland(let own): foreign = .overland(OverlandFormat(own, installID: id))
-        case .owntracks(let own): foreign = .owntracks(OwnTracksFormat(own))
-        case .osmand(let own): foreign = .osmand(OsmAndFormat(own))
+        case .overland(let own): plain = .overland(OverlandFormat(own, installID: id))
+        case .owntracks(let own): plain = .owntracks(OwnTracksFormat(own))
+        case .osmand(let own): plain = .osmand(OsmAndFormat(own))
         }
     }
 
     /// Where locations are published; nil for formats that only HTTP carries.
-    package var topic: String? { if case .owntracks(let format) = foreign { format.topic } else { nil } }
+    package var topic: String? { if case .owntracks(let format) = plain { format.topic } else { nil } }
 
     /// An event must have a position, which earlier versions did not store.
-    package var needsPlaces: Bool { if case .owntracks = foreign { true } else { false } }
+    package var needsPlaces: Bool { if case .owntracks = plain { true } else { false } }
 
     /// How many locations a request may hold, and as many events.
     ///
@@ -89,7 +89,7 @@ package struct RequestMaker: ~Copyable {
         }
         var first = locations.first
         if !tellsOdometer { first?.mileage = nil }
-        return switch foreign {
+        return switch plain {
         case nil:
             beekon?.request(
                 batch: batch, session: session, sentAt: sentAt, extras: extras, locations: locations,
@@ -111,7 +111,7 @@ package struct RequestMaker: ~Copyable {
 
     /// - Returns: nil when zlib fails, and for a format that has no such request.
     package mutating func request(for content: Rowless, id: UUIDv7, sentAt: Timestamp) -> Request? {
-        switch (content, foreign) {
+        switch (content, plain) {
         case (.envelope(let status, let results, let session, let extras), nil):
             beekon?.envelope(
                 id, session: session, sentAt: sentAt, extras: extras, status: status, results: results)

@@ -317,7 +317,7 @@ class LoadTests(TemplateTest):
         for sections, expected in (
                 ({"sync": line, "sync.params": {"a": 1}}, "sync.params.a: has no place beside lines"),
                 ({"sync": {**table, "method": "GET"}, "sync.headers": {"Content-Type": "x/y"}}, "a GET has no body"),
-                ({"sync": {"url": table["url"]}, "sync.headers": {"Content-Type": "x/y"}}, "uploads are always JSON"),
+                ({"sync": {"url": table["url"]}, "sync.headers": {"Content-Type": "x/y"}}, "the format decides it"),
                 ({"sync": {**table, "url": table["url"] + "#x", "method": "GET"}}, "“#” would hide")):
             with self.subTest(expected):
                 self.check(expected, **sections)

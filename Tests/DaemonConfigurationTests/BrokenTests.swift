@@ -110,7 +110,8 @@ struct Broken: Sendable, CustomTestStringConvertible {
         Broken("[sync.headers]\n\"X Key\" = \"v\"\n", line: 2, "sync.headers.X Key", "not a header name"),
         Broken("[sync.headers]\nX-Key = \"a\\r\\nB: c\"\n", line: 2, "sync.headers.X-Key", "one line"),
         Broken(
-            "[sync.headers]\ncontent-type = \"text/plain\"\n", line: 2, "sync.headers.content-type", "the format decides"),
+            "[sync.headers]\ncontent-type = \"text/plain\"\n", line: 2, "sync.headers.content-type",
+            "the format decides"),
         Broken("[sync.headers]\nHost = \"a\"\n", line: 2, "sync.headers.Host", "follows from the URL"),
         Broken(
             "[sync.headers]\nX-Key = \"a\"\nx-key = \"b\"\n", line: 3, "sync.headers.x-key", "set already"),

@@ -1,7 +1,8 @@
 import Base
 import Tracking
 
-/// What is promised, held against what happens. Each law says where the promise stands.
+/// What is promised, held against what happens. Each law says where the promise stands. What is promised of one destination is in
+/// `DeliveryLaws`.
 final class Laws {
     /// What was broken, in words; a seed goes on no further than its first.
     private(set) var violations: [String] = []
@@ -12,19 +13,20 @@ final class Laws {
     /// Rows that were sent before they were announced.
     private var early: Set<String> = []
     /// Rows that the user has deleted, which was answered.
-    private var deleted: Set<String> = []
+    fileprivate private(set) var deleted: Set<String> = []
     /// The same, or may be: a kill came before the answer.
-    private var perhapsDeleted: Set<String> = []
-    /// Batches whose rows may go out in others: one of them was deleted, or the server has refused the batch for good, and other
-    /// settings may mend that.
-    private var reopened: Set<String> = []
-    /// Batches whose acceptance the process that lives has heard.
-    private var accepted: Set<String> = []
-    private var bodies: [String: [UInt8]] = [:]
-    private var batches: [String: Set<String>] = [:]
+    fileprivate private(set) var perhapsDeleted: Set<String> = []
+    private(set) var deliveries: [DeliveryLaws] = []
 
     func broken(_ what: String) {
         violations.append(what)
+    }
+
+    /// One more destination is owed every row.
+    func addDestination(_ name: DestinationName) -> DeliveryLaws {
+        let delivery = DeliveryLaws(name, self)
+        deliveries.append(delivery)
+        return delivery
     }
 
     func stored(_ location: Location) {
@@ -48,17 +50,16 @@ final class Laws {
     /// Nobody will answer it any more.
     func deletionUnanswered(of rows: Set<String>) {
         perhapsDeleted.formUnion(rows)
-        for (id, batch) in batches where !batch.isDisjoint(with: rows) { reopened.insert(id) }
+        for delivery in deliveries { delivery.reopen { !$1.isDisjoint(with: rows) } }
     }
 
     /// A process has died: what the next start finds.
     ///
-    /// - Parameters:
-    ///   - isDurable: all that was answered must be there.
-    ///   - rows: what the server has.
-    func found(_ holding: SimulatedMachine.Holding, isDurable: Bool, _ rows: [String: Set<String>]) {
-        let gone = stored.keys.filter {
-            holding.rows[$0] == nil && rows[$0] == nil && !perhapsDeleted.contains($0)
+    /// - Parameter isDurable: all that was answered must be there.
+    func found(_ holding: SimulatedMachine.Holding, isDurable: Bool) {
+        let gone = stored.keys.filter { row in
+            holding.rows[row] == nil && !perhapsDeleted.contains(row)
+                && !deliveries.allSatisfy { $0.has(row) }
         }
         // docs/durability.md, "Stored means committed", and, for `durability = "normal"`, "Where it ends".
         if let first = gone.min(), isDurable {
@@ -69,40 +70,89 @@ final class Laws {
         let back = deleted.intersection(holding.rows.keys)
         if let first = back.min() { broken("row \(first), which was deleted, is back") }
         // The same: their freezing may be undone, and then they go out in another batch.
-        if !isDurable {
-            for (id, batch) in batches
-            where !holding.batches.contains(id) && batch.contains(where: { holding.rows[$0] != nil }) {
-                reopened.insert(id)
+        for delivery in deliveries {
+            if !isDurable {
+                delivery.reopen { id, batch in
+                    !holding.batches.contains(id) && batch.contains { holding.rows[$0] != nil }
+                }
             }
+            delivery.died()
         }
-        (accepted, early) = ([], [])
+        early = []
         // Committed, and not announced any more.
         stored.merge(holding.rows) { known, _ in known }
     }
 
+    /// docs/durability.md, "Stored means committed": sent is only what is stored. A COMMIT that has failed may have reached the disk
+    /// all the same (seed 687): then it is, is sent, and is announced when the reader tries again.
+    fileprivate func sent(_ rows: Set<String>, in batch: String) {
+        let unknown = rows.subtracting(stored.keys)
+        if let first = unknown.min(), !mayHaveFailed() {
+            broken("batch \(batch) has row \(first), which nobody has stored")
+        }
+        early.formUnion(unknown)
+    }
+
+    /// At the end, when the servers take everything and nothing is pending.
+    func ended(_ holding: SimulatedMachine.Holding) {
+        // docs/durability.md, "Only a believed 2xx deletes": what is stored arrives, unless the user deletes it.
+        if let first = early.min() {
+            broken("\(early.count) rows came that were never announced, among them \(first)")
+        }
+        for delivery in deliveries {
+            delivery.ended(deadLetters: holding.deadLetters[delivery.name.text] ?? [])
+        }
+    }
+}
+
+/// What is promised of one destination.
+final class DeliveryLaws {
+    let name: DestinationName
+    private unowned let laws: Laws
+    /// Batches that the server has refused for good.
+    private var refused: Set<String> = []
+    /// Batches whose rows may go out in others: one of them was deleted, or the server has refused the batch for good, and other
+    /// settings may mend that.
+    private var reopened: Set<String> = []
+    /// Batches whose acceptance the process that lives has heard.
+    private var accepted: Set<String> = []
+    private var bodies: [String: [UInt8]] = [:]
+    private var batches: [String: Set<String>] = [:]
+    /// Of what the server has: by the id of the row, in which batches.
+    var rows: () -> [String: Set<String>] = { [:] }
+
+    fileprivate init(_ name: DestinationName, _ laws: Laws) {
+        (self.name, self.laws) = (name, laws)
+    }
+
+    func broken(_ what: String) { laws.broken(what) }
+
+    fileprivate func has(_ row: String) -> Bool { rows()[row] != nil }
+
+    fileprivate func reopen(_ isMeant: (String, Set<String>) -> Bool) {
+        for (id, batch) in batches where isMeant(id, batch) { reopened.insert(id) }
+    }
+
+    fileprivate func died() { accepted = [] }
+
     /// The first byte of a request has been sent.
     ///
     /// - Parameter taken: the body with which the server has taken the batch before; nil: it has not.
-    func sent(_ batch: SentBatch, _ body: [UInt8], before taken: [UInt8]?) {
-        let id = batch.batchID
+    func sent(_ batch: SentBatch, before taken: [UInt8]?) {
         // docs/durability.md, "Retries are identical": an id belongs to one body for ever.
-        if let known = bodies[id] ?? taken, known != body { broken("batch \(id) has two bodies") }
-        bodies[id] = body
+        if let known = bodies[batch.id] ?? taken, known != batch.text {
+            laws.broken("batch \(batch.id) has two bodies")
+        }
+        bodies[batch.id] = batch.text
         // docs/durability.md, "When the disk fails": an acknowledgement that cannot be written is retried, and the batch is not
         // sent meanwhile.
-        if accepted.contains(id) { broken("batch \(id) was accepted, and is sent again") }
-        let rows = Set(batch.locations.map(\.id))
-        batches[id] = rows
+        if accepted.contains(batch.id) { laws.broken("batch \(batch.id) was accepted, and is sent again") }
+        let rows = Set(batch.rows)
+        batches[batch.id] = rows
         // docs/durability.md, "Deleted means erased": nothing that was deleted goes out once the deletion was answered.
-        let gone = rows.intersection(deleted)
-        if let first = gone.min() { broken("batch \(id) has row \(first), which was deleted") }
-        // docs/durability.md, "Stored means committed": sent is only what is stored. A COMMIT that has failed may have reached the
-        // disk all the same (seed 687): then it is, is sent, and is announced when the reader tries again.
-        let unknown = rows.subtracting(stored.keys)
-        if let first = unknown.min(), !mayHaveFailed() {
-            broken("batch \(id) has row \(first), which nobody has stored")
-        }
-        early.formUnion(unknown)
+        let gone = rows.intersection(laws.deleted)
+        if let first = gone.min() { laws.broken("batch \(batch.id) has row \(first), which was deleted") }
+        laws.sent(rows, in: batch.id)
     }
 
     /// The process has heard that the server has this batch.
@@ -112,23 +162,25 @@ final class Laws {
 
     /// The server has said that it will never take this batch, whether it has it or not.
     func refused(_ batch: SentBatch) {
-        reopened.insert(batch.batchID)
+        refused.insert(batch.id)
+        reopened.insert(batch.id)
     }
 
-    /// At the end, when the server takes everything and nothing is pending.
-    ///
-    /// - Parameter rows: what the server has, and in which batches.
-    func ended(_ rows: [String: Set<String>]) {
-        // docs/durability.md, "Only a believed 2xx deletes": what is stored arrives, unless the user deletes it.
-        if let first = early.min() {
-            broken("\(early.count) rows came that were never announced, among them \(first)")
+    fileprivate func ended(deadLetters: Set<String>) {
+        let rows = rows()
+        // docs/upload.md, "Dead letters": dead letters are rows that were refused for good.
+        let known = batches.filter { refused.contains($0.key) }.reduce(into: Set()) { $0.formUnion($1.value) }
+        if let first = deadLetters.subtracting(known).min() {
+            laws.broken("row \(first) is a dead letter, and was never refused for good")
         }
-        let lost = stored.keys.filter { rows[$0] == nil && !perhapsDeleted.contains($0) }
-        if let first = lost.min() { broken("\(lost.count) rows are lost, among them \(first)") }
+        let lost = laws.stored.keys.filter {
+            rows[$0] == nil && !laws.perhapsDeleted.contains($0) && !deadLetters.contains($0)
+        }
+        if let first = lost.min() { laws.broken("\(lost.count) rows are lost, among them \(first)") }
         // docs/durability.md, "Retries are identical": a row is in one batch, unless that had to be made anew.
         let twice = rows.filter { $0.value.count > 1 && $0.value.isDisjoint(with: reopened) }
         if let first = twice.keys.min() {
-            broken("\(twice.count) rows came in two batches, among them \(first)")
+            laws.broken("\(twice.count) rows came in two batches, among them \(first)")
         }
     }
 }

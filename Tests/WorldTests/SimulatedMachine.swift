@@ -186,6 +186,8 @@ final class SimulatedMachine {
     struct Holding {
         var rows: [String: Timestamp] = [:]
         var batches: Set<String> = []
+        /// By destination: rows that its server has refused for good.
+        var deadLetters: [String: Set<String>] = [:]
     }
 
     /// What a start on a sound disk would find, and its own files' handles.
@@ -202,6 +204,11 @@ final class SimulatedMachine {
             while try rows.step() {
                 guard let id = UUIDv7(bytes: rows.blob(0)) else { continue }
                 holding.rows[id.description] = Timestamp(milliseconds: rows.integer(1))
+            }
+            let letters = try db.prepare("SELECT id, destination FROM rejected")
+            while try letters.step() {
+                guard let id = UUIDv7(bytes: letters.blob(0)), let name = letters.text(1) else { continue }
+                holding.deadLetters[name, default: []].insert(id.description)
             }
             let batches = try db.prepare("SELECT id FROM batches")
             while try batches.step() {

@@ -14,9 +14,10 @@ import Synchronization
 final class SimulatedProcess {
     private let hub: Hub
     private let reader: Reader
-    private let uploader: Uploader
-    private var readerRest = Rest.none
-    private var uploaderRest = Rest.none
+    /// By destination, main's first.
+    private let uploaders: [Uploader]
+    /// The reader's, then those of the uploaders.
+    private var rests: [Rest]
     private var hasRead = false
     private let files: SimulatedFiles
     private let lock: any OpenedFile
@@ -26,31 +27,35 @@ final class SimulatedProcess {
         fileprivate weak var hub: Hub?
         fileprivate weak var store: Store?
         fileprivate weak var reader: Reader?
-        fileprivate weak var uploader: Uploader?
+        private var uploaders: [Weak]
         private let files: SimulatedFiles
 
         fileprivate init(_ process: SimulatedProcess) {
             (hub, store) = (process.hub, process.hub.store)
-            (reader, uploader) = (process.reader, process.uploader)
+            reader = process.reader
+            uploaders = process.uploaders.map { Weak(uploader: $0) }
             files = process.files
         }
 
         /// What is left all the same.
         var names: [String] {
-            let objects: [(String, AnyObject?)] = [
-                ("hub", hub), ("store", store), ("reader", reader), ("uploader", uploader),
-            ]
+            let objects: [(String, AnyObject?)] =
+                [
+                    ("hub", hub), ("store", store), ("reader", reader),
+                ] + uploaders.map { ("uploader", $0.uploader) }
             let handles = files.openHandles
             return objects.compactMap { $1 == nil ? nil : $0 } + (handles == 0 ? [] : ["\(handles) handles"])
         }
     }
+
+    private struct Weak { weak var uploader: Uploader? }
 
     var remains: Remains { Remains(self) }
 
     init(
         files: SimulatedFiles, settings: Settings, revision: Int, clock: @escaping () -> BootInstant,
         moment: Moment,
-        receiver: SimulatedReceiver, server: SimulatedServer, random seed: UInt64
+        receiver: SimulatedReceiver, servers: [SimulatedServer], random seed: UInt64
     ) throws {
         var generator = SeededGenerator(seed: seed)
         let random = RandomSource { generator.next() }
@@ -61,31 +66,38 @@ final class SimulatedProcess {
         hub = try Hub(
             store: store, files: SmallFiles(place), clock: WallClock(moment), startedAt: moment.boot)
         hub.board.hasListeners.store(true, ordering: .relaxed)
+        let inForce = SettingsInForce(revision: revision, settings: settings)
         guard
             let reader = Reader(
                 hub: hub, settings: settings, random: random,
-                gpsd: Dialler { _, _ in .known([receiver.dial]) }),
-            let uploader = Uploader(
-                port: hub.uploaders.main, hub: hub,
-                inForce: SettingsInForce(revision: revision, settings: settings), installID: "i",
-                tokens: TokenStore(directory: place, credentials: nil),
-                transport: { SimulatedTransport(server, clock: clock) }, random: random, now: moment.boot)
+                gpsd: Dialler { _, _ in .known([receiver.dial]) })
         else { throw SetUpFailed(operation: "start", code: 0) }
         self.reader = reader
-        self.uploader = uploader
+        var uploaders: [Uploader] = []
+        for server in servers {
+            if server.name != .main { hub.uploaders.add(try UploaderPort(server.name)) }
+            guard let port = hub.uploaders[server.name],
+                let uploader = Uploader(
+                    port: port, hub: hub, inForce: inForce, installID: "i",
+                    tokens: TokenStore(directory: place, credentials: nil, destination: server.name),
+                    transport: { SimulatedTransport(server, clock: clock) }, random: random, now: moment.boot)
+            else { throw SetUpFailed(operation: "start", code: 0) }
+            uploaders.append(uploader)
+        }
+        self.uploaders = uploaders
+        rests = Array(repeating: .none, count: 1 + uploaders.count)
     }
 
     /// Opens the database, as a start does.
     static func open(_ files: SimulatedFiles, _ settings: Settings) throws -> Store {
-        try Store(
-            directory: SimulatedMachine.directory,
-            options: StoreOptions(
-                durability: settings.store.durability == .full ? .full : .normal, destinations: .main),
-            on: files)
+        try Store(directory: SimulatedMachine.directory, options: StoreOptions(settings), on: files)
     }
 
-    /// Rows that the server has not acknowledged.
-    var pending: Int { hub.store.counts()[.main]?.pending ?? 0 }
+    /// Rows that a server has not acknowledged, of the destination that has most.
+    var pending: Int {
+        let counts = hub.store.counts()
+        return hub.uploaders.all.map { counts[$0.name]?.pending ?? 0 }.max() ?? 0
+    }
 
     /// nil before it has read what it is to do.
     var isTracking: Bool? {
@@ -93,33 +105,41 @@ final class SimulatedProcess {
     }
 
     /// When a thread has something to do, if nothing comes before.
-    var wakeUp: BootInstant? { [readerRest.end, uploaderRest.end].compactMap(\.self).min() }
+    var wakeUp: BootInstant? { rests.compactMap(\.end).min() }
 
     func ask(_ command: ReaderCommand) -> Bool { hub.reader.post(command) }
 
-    @discardableResult
-    func post(_ command: UploaderCommand) -> Bool { hub.uploaders.main.commands.post(command) }
+    /// To the uploader of one destination.
+    func post(_ command: UploaderCommand, to name: DestinationName) -> Bool {
+        hub.uploaders[name]?.commands.post(command) ?? false
+    }
+
+    /// To all uploaders.
+    func tell(_ trigger: UploaderCommand) {
+        for port in hub.uploaders.all { port.deliver(trigger) }
+    }
 
     func configure(_ settings: Settings, _ revision: Int) {
-        hub.uploaders.main.settings.put(SettingsInForce(revision: revision, settings: settings))
+        for port in hub.uploaders.all {
+            port.settings.put(SettingsInForce(revision: revision, settings: settings))
+        }
     }
 
     func messages() -> [MainMessage] { hub.main.takeAll() }
 
-    /// One turn of a thread that has something to do.
+    /// One turn of a thread that has something to do, whichever is chosen.
     ///
     /// - Returns: false when none has.
-    func turn(_ moment: Moment, readerFirst: Bool) -> Bool {
+    func turn(_ moment: Moment, using random: inout SeededGenerator) -> Bool {
         let now = moment.boot
-        let isReaderDue = Self.isDue(readerRest, now)
-        let isUploaderDue = Self.isDue(uploaderRest, now)
-        guard isReaderDue || isUploaderDue else { return false }
+        guard let next = rests.indices.filter({ Self.isDue(rests[$0], now) }).randomElement(using: &random)
+        else { return false }
         hub.clock.begin(moment)
-        if isReaderDue, readerFirst || !isUploaderDue {
-            readerRest = Self.turn(reader, readerRest, now)
+        if next == 0 {
+            rests[next] = Self.turn(reader, rests[next], now)
             hasRead = true
         } else {
-            uploaderRest = Self.turn(uploader, uploaderRest, now)
+            rests[next] = Self.turn(uploaders[next - 1], rests[next], now)
         }
         return true
     }

@@ -1,12 +1,12 @@
 import Base
-import Envelope
 import FoundationEssentials
 import Linux
 import Support
 
+@testable import DaemonConfiguration
 @testable import Upload
 
-/// The operator's backend and all that lies before it: what it has been sent, and what it says to that.
+/// A backend and all that lies before it: what it has been sent, and what it says to that.
 final class SimulatedServer {
     /// What becomes of requests for a while.
     enum Mood: CaseIterable {
@@ -41,10 +41,13 @@ final class SimulatedServer {
     /// By the id of the row: the batches in which it was taken.
     private(set) var rows: [String: Set<String>] = [:]
     private(set) var requests = 0
+    let name: DestinationName
+    let format: Format
     private var random: SeededGenerator
-    private let laws: Laws
+    private let laws: DeliveryLaws
 
-    init(seed: UInt64, _ laws: Laws) {
+    init(_ name: DestinationName, _ format: Format, seed: UInt64, _ laws: DeliveryLaws) {
+        (self.name, self.format) = (name, format)
         random = SeededGenerator(seed: seed)
         self.laws = laws
     }
@@ -52,12 +55,12 @@ final class SimulatedServer {
     /// The first byte of a request has been sent.
     ///
     /// - Returns: also the id of the batch.
-    func fate(of body: [UInt8]) -> (Fate, delay: Double, batch: String) {
+    func fate(of body: [UInt8], _ options: HTTPOptions) -> (Fate, delay: Double, batch: String) {
         requests += 1
         let fate = draw()
         fates[fate, default: 0] += 1
-        trace("request \(requests) of \(body.count) bytes: \(fate)")
-        let batch = read(body, fate)
+        trace("request \(requests) to \(name.text) of \(body.count) bytes: \(fate)")
+        let batch = read(body, options, fate)
         switch fate {
         case .takenLate: return (fate, Double.random(in: 1...50, using: &random), batch)
         case .timeout, .takenAndTimeout: return (fate, 60, batch)
@@ -82,35 +85,18 @@ final class SimulatedServer {
         if fate == .taken || fate == .takenLate { laws.accepted(batch) }
     }
 
-    private func read(_ body: [UInt8], _ fate: Fate) -> String {
-        guard let text = Gunzip.beginning(of: body, limit: 1 << 20),
-            let batch = try? JSONDecoder().decode(SentBatch.self, from: Data(text))
-        else {
-            laws.broken("a request is no envelope")
+    private func read(_ body: [UInt8], _ options: HTTPOptions, _ fate: Fate) -> String {
+        guard let batch = SentBatch(body, options, format) else {
+            laws.broken("a request is none of \(format)")
             return ""
         }
-        trace("batch \(batch.batchID) with \(batch.locations.count) rows")
-        laws.sent(batch, text, before: batches[batch.batchID])
+        trace("batch \(batch.id) with \(batch.rows.count) rows")
+        laws.sent(batch, before: batches[batch.id])
         if fate.isFinal { laws.refused(batch) }
-        guard fate.isTaken else { return batch.batchID }
-        batches[batch.batchID] = text
-        for location in batch.locations { rows[location.id, default: []].insert(batch.batchID) }
-        return batch.batchID
-    }
-}
-
-/// What of an envelope the laws are about.
-struct SentBatch: Decodable {
-    struct Row: Decodable {
-        let id: String
-    }
-
-    let batchID: String
-    let locations: [Row]
-
-    private enum CodingKeys: String, CodingKey {
-        case batchID = "batch_id"
-        case locations
+        guard fate.isTaken else { return batch.id }
+        batches[batch.id] = batch.text
+        for row in batch.rows { rows[row, default: []].insert(batch.id) }
+        return batch.id
     }
 }
 
@@ -119,7 +105,7 @@ final class SimulatedTransport: HTTPTransport {
     private let server: SimulatedServer
     /// The time by now.
     private let clock: () -> BootInstant
-    private var body: [UInt8]?
+    private var request: (body: [UInt8], options: HTTPOptions)?
     /// Nothing is heard any more: the process has died.
     private var isDeaf = false
     private var answer: (fate: SimulatedServer.Fate, batch: String, at: BootInstant)?
@@ -134,16 +120,16 @@ final class SimulatedTransport: HTTPTransport {
     var peer: String? { "192.0.2.1" }
 
     func begin(_ body: [UInt8], _ options: HTTPOptions, resumingAt now: BootInstant?) {
-        (self.body, answer) = (body, nil)
+        (request, answer) = ((body, options), nil)
     }
 
     func advance() -> HTTPClient.Progress {
-        if let body {
-            self.body = nil
+        if let request {
+            self.request = nil
             let (goes, isHeard) = server.post()
             isDeaf = !isHeard
             guard goes else { return .underway }
-            let (fate, delay, batch) = server.fate(of: body)
+            let (fate, delay, batch) = server.fate(of: request.body, request.options)
             answer = (fate, batch, clock().advanced(bySeconds: delay))
             return .underway
         }
@@ -154,12 +140,12 @@ final class SimulatedTransport: HTTPTransport {
         guard answer.at <= clock() else { return .underway }
         self.answer = nil
         server.heard(answer.fate, answer.batch)
-        return .ended(answer.fate.outcome)
+        return .ended(answer.fate.outcome(server.format))
     }
 
     func rest(now: BootInstant) -> Rest { Rest(until: answer?.at ?? now) }
 
-    func cancel() { (body, answer) = (nil, nil) }
+    func cancel() { (request, answer) = (nil, nil) }
     func disconnect() {}
     func forgetSessions() {}
 }
@@ -179,9 +165,10 @@ extension SimulatedServer.Fate {
     /// It is of no use to send the same again to the same place.
     fileprivate var isFinal: Bool { self == .page || self == .notFound || self == .tooLarge }
 
-    fileprivate var outcome: HTTPOutcome {
+    fileprivate func outcome(_ format: Format) -> HTTPOutcome {
         switch self {
-        case .taken, .takenLate: Self.answered(200)
+        // The app Overland demands that of its servers.
+        case .taken, .takenLate: Self.answered(200, format == .overland ? #"{"result":"ok"}"# : "{}")
         case .takenAndLost, .lost: Self.failure("the connection was lost", wasSent: true)
         case .unreachable: Self.failure("no route to host", wasSent: false)
         case .timeout, .takenAndTimeout: Self.failure("the time is over", wasSent: true, isTimeout: true)

@@ -1,4 +1,5 @@
 import Base
+import Envelope
 import Glibc
 import Linux
 import SimulatedDisk
@@ -10,8 +11,8 @@ import Tracking
 @testable import DaemonConfiguration
 @testable import Upload
 
-/// One vehicle in one thread and in simulated time, from one seed: reader and uploader whole, on a real database on a simulated
-/// disk; gpsd and the server are played, and so is the main thread.
+/// One vehicle in one thread and in simulated time, from one seed: reader and uploaders whole, on a real database on a simulated
+/// disk; gpsd and the servers are played, and so is the main thread.
 final class World {
     /// Boot time of the machine; it is never restarted, the daemon is.
     private(set) var now = instant(1000)
@@ -22,7 +23,7 @@ final class World {
     /// Of all that has happened (FNV-1a): two lives from one seed have the same.
     private(set) var digest: UInt64 = 0xCBF2_9CE4_8422_2325
     let laws = Laws()
-    let server: SimulatedServer
+    private(set) var servers: [SimulatedServer] = []
     private(set) var machine = SimulatedMachine(seed: 0) { instant(0) }
     private var receiver = SimulatedReceiver { instant(0) }
     private var random: SeededGenerator
@@ -34,6 +35,7 @@ final class World {
     /// What was answered last: whether it tracks.
     private var isTracking: Bool?
     private var drive = Drive()
+    private var systemClock = SystemClock()
 
     /// What a client waits for.
     private enum Question {
@@ -60,6 +62,13 @@ final class World {
         var changesAt = instant(0)
     }
 
+    /// The machine's clock, which has no battery, or was set by hand, or by a server that is wrong itself.
+    private struct SystemClock {
+        /// Seconds that it is ahead.
+        var error = 0.0
+        var isSynchronised = true
+    }
+
     /// 2027-03-15T08:00:00Z at boot.
     private static let boot = Timestamp(milliseconds: 1_805_097_600_000)
     /// Metres of a degree of longitude where it drives.
@@ -67,30 +76,79 @@ final class World {
 
     init(seed: UInt64) throws {
         random = SeededGenerator(seed: seed)
-        server = SimulatedServer(seed: random.next(), laws)
         drive.changesAt = now
         settings.tracking.intervalSeconds = Double([1, 5, 10, 30].randomElement(using: &random) ?? 10)
         settings.tracking.distanceMeters = 0
         settings.store.durability = random.chance(0.5) ? .normal : .full
-        var sync = Settings.Sync()
-        sync.url = "https://a.example/"
-        settings.sync = sync
-        drawSync()
+        // Longer than any life: what is deleted for its age was deleted for a wrong clock.
+        settings.store.unsentDays = random.chance(0.5) ? 1 : 0
+        try drawDestinations()
         receiver = SimulatedReceiver { [unowned self] in now }
         machine = SimulatedMachine(seed: random.next()) { [unowned self] in now }
         laws.mayHaveFailed = { [unowned self] in
             now < machine.latestTrouble.advanced(bySeconds: Self.patienceWithDisk)
         }
         machine.isDurable = settings.store.durability == .full
-        server.post = { [unowned self] in machine.post() }
-        server.trace = { [unowned self] in trace($0) }
+        for server in servers {
+            server.post = { [unowned self] in machine.post() }
+            server.trace = { [unowned self] in trace($0) }
+        }
         try boot()
     }
 
-    private func drawSync() {
-        settings.sync?.batchSize = [1, 7, 50, 100, 500].randomElement(using: &random) ?? 100
-        settings.sync?.syncThreshold = [0, 1, 20].randomElement(using: &random) ?? 0
-        settings.sync?.intervalSeconds = [60, 300, 900].randomElement(using: &random) ?? 300
+    /// Names of destinations, main's first.
+    private static let names: [DestinationName] =
+        [.main] + ["archive", "fleet", "home"].compactMap { .init($0) }
+    /// Formats whose requests say which rows they are.
+    private static let formats: [Format] = [.beekon, .overland, .owntracks, .template]
+
+    /// Up to four, in half of all seeds one.
+    private func drawDestinations() throws {
+        let count = [1, 1, 1, 2, 3, 4].randomElement(using: &random) ?? 1
+        for name in Self.names.prefix(count) {
+            let format = random.chance(0.5) ? .beekon : Self.formats.randomElement(using: &random) ?? .beekon
+            // A request for each row: fewer of them.
+            if format == .owntracks { settings.tracking.intervalSeconds = 30 }
+            let delivery = laws.addDestination(name)
+            let server = SimulatedServer(name, format, seed: random.next(), delivery)
+            delivery.rows = { [unowned server] in server.rows }
+            servers.append(server)
+        }
+        try drawSync()
+    }
+
+    /// How each destination gets its rows.
+    private func drawSync() throws {
+        var tables: [Settings.Destination] = []
+        for server in servers {
+            var sync = Settings.Sync()
+            sync.url = "https://\(server.name.text).example/"
+            sync.batchSize = [1, 7, 50, 100, 500].randomElement(using: &random) ?? 100
+            sync.syncThreshold = [0, 1, 20].randomElement(using: &random) ?? 0
+            sync.intervalSeconds = [60, 300, 900].randomElement(using: &random) ?? 300
+            sync.format = try Self.format(server.format, batchSize: &sync.batchSize)
+            if server.format.traits.isForeign { sync.onReject = .keep }
+            tables.append(Settings.Destination(name: server.name.text, sync: sync))
+        }
+        settings.sync = tables.removeFirst().sync
+        settings.destinations = tables
+    }
+
+    private static func format(_ name: Format, batchSize: inout Int) throws -> Settings.Format {
+        switch name {
+        case .beekon: return .beekon(Settings.Beekon())
+        case .overland: return .overland(Settings.Overland())
+        case .owntracks, .osmand:
+            batchSize = 1
+            return .owntracks(Settings.OwnTracks(deviceID: "van"))
+        case .template:
+            batchSize = max(batchSize, 2)
+            return .template(
+                Settings.Template(
+                    shape: try TemplateShape(
+                        params: BodyFields(), batchSize: batchSize,
+                        location: Template(#"{"uuid": "<%= uuid %>"}"#, for: .location), geofence: nil)))
+        }
     }
 
     private var time: Timestamp { Self.boot.advanced(bySeconds: now.seconds(since: instant(0))) }
@@ -105,7 +163,7 @@ final class World {
         while now < end, laws.violations.isEmpty {
             try live(until: min(eventAt, end))
             guard now < end else { break }
-            if process.map({ _ in machine.isDoomed }) ?? false { try die() } else { happen() }
+            if process.map({ _ in machine.isDoomed }) ?? false { try die() } else { try happen() }
             eventAt = now.advanced(bySeconds: Double.random(in: 1...900, using: &random))
         }
         try conclude()
@@ -113,10 +171,12 @@ final class World {
 
     /// Everything is as it should be: all must arrive in time.
     private func conclude() throws {
-        server.mood = .good
+        for server in servers { server.mood = .good }
         machine.mend()
+        systemClock = SystemClock()
         ask(.stop)
-        let batches = Double(process?.pending ?? 0) / Double(settings.sync?.batchSize ?? 1)
+        let size = settings.allDestinations.map(\.sync.batchSize).min() ?? 1
+        let batches = Double(process?.pending ?? 0) / Double(size)
         let patience = Self.patience + batches * SimulatedServer.longestAnswer
         let deadline = now.advanced(bySeconds: patience)
         while laws.violations.isEmpty, process?.pending != 0 || isTracking != false {
@@ -126,8 +186,9 @@ final class World {
             }
             try live(until: now.advanced(bySeconds: 10))
         }
-        if laws.violations.isEmpty { laws.ended(server.rows) }
         release()
+        guard laws.violations.isEmpty else { return }
+        laws.ended(try machine.look { _ = try SimulatedProcess.open($0, settings) }.0)
     }
 
     /// Seconds: the longest interval of the schedule, the longest back-off, and some.
@@ -135,21 +196,27 @@ final class World {
 
     // MARK: What happens
 
-    private func happen() {
-        switch Int.random(in: 0..<14, using: &random) {
+    private func happen() throws {
+        switch Int.random(in: 0..<15, using: &random) {
         case 0, 1: machine.doom()
         case 2: ask(.sync)
         case 3: askForDeletion(before: random.chance(0.3) ? nil : time.advanced(bySeconds: -300))
         case 4: ask(isTracking == true ? .stop : .start)
         case 5:
-            drawSync()
+            try drawSync()
             configure()
         case 6:
             receiver.goDown(until: now.advanced(bySeconds: Double.random(in: 1...300, using: &random)))
-        case 7: process?.post(.trigger(.networkReturned(outage: 600)))
+        case 7: process?.tell(.trigger(.networkReturned(outage: 600)))
         case 8: machine.fill(for: Double.random(in: 1...3600, using: &random))
         case 9: machine.fail(for: Double.random(in: 1...600, using: &random))
-        default: server.mood = SimulatedServer.Mood.allCases.randomElement(using: &random) ?? .good
+        case 10: stepClock()
+        default:
+            let mood = SimulatedServer.Mood.allCases.randomElement(using: &random) ?? .good
+            // The vehicle's network is that of all.
+            let all = random.chance(0.3)
+            let one = servers.randomElement(using: &random)
+            for server in servers where all || server === one { server.mood = mood }
         }
     }
 
@@ -177,7 +244,7 @@ final class World {
         do {
             let (holding, handles) = try machine.look { _ = try SimulatedProcess.open($0, settings) }
             if handles > 0 { laws.broken("\(handles) files are still open") }
-            laws.found(holding, isDurable: machine.isDurable || death == .kill, server.rows)
+            laws.found(holding, isDurable: machine.isDurable || death == .kill)
         } catch {
             laws.broken("after a \(death) the database does not open: \(error)")
         }
@@ -211,7 +278,8 @@ final class World {
             do {
                 process = try SimulatedProcess(
                     files: files, settings: settings, revision: revision,
-                    clock: { [unowned self] in self.now }, moment: moment, receiver: receiver, server: server,
+                    clock: { [unowned self] in self.now }, moment: moment, receiver: receiver,
+                    servers: servers,
                     random: random.next())
             } catch {
                 trace("a start fails: \(error)")
@@ -234,7 +302,20 @@ final class World {
 
     private static let isTraced = getenv("BEEKOND_WORLD_TRACE") != nil
 
-    private var moment: Moment { Moment(boot: now, system: time, isSynchronised: true) }
+    private var moment: Moment {
+        Moment(
+            boot: now, system: time.advanced(bySeconds: systemClock.error),
+            isSynchronised: systemClock.isSynchronised)
+    }
+
+    private func stepClock() {
+        let day = 86_400.0
+        systemClock.error =
+            [0, 0, -3600, 3600, -400 * day, 2 * day, 400 * day].randomElement(using: &random) ?? 0
+        systemClock.isSynchronised = random.chance(0.5)
+        trace(
+            "the clock is \(systemClock.error) s ahead\(systemClock.isSynchronised ? "" : ", and knows it")")
+    }
 
     private func askForDeletion(before cutoff: Timestamp?) {
         ask(.deletion(before: cutoff, rows: laws.rows(before: cutoff), at: now))
@@ -249,7 +330,7 @@ final class World {
             case .start: process?.ask(.start(token))
             case .stop: process?.ask(.stop(token))
             case .deletion(let cutoff, _, _): process?.ask(.delete(before: cutoff, token))
-            case .sync: process?.post(.sync(token))
+            case .sync: process?.post(.sync(token), to: servers.randomElement(using: &random)?.name ?? .main)
             }
         if isTaken == true { asked[token] = question }
     }
@@ -268,7 +349,7 @@ final class World {
         while laws.violations.isEmpty {
             receiver.serve()
             machine.settle()
-            if process?.turn(moment, readerFirst: random.chance(0.5)) == true {
+            if process?.turn(moment, using: &random) == true {
                 turns += 1
                 restless += 1
                 // From where it died on nothing of it is heard.

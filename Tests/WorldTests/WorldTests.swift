@@ -4,6 +4,8 @@ import Support
 import Testing
 
 @testable import Daemon
+@testable import DaemonConfiguration
+@testable import Upload
 
 /// Lives from seeds, each held against the laws; `make simulate` runs more of them.
 @Suite("a simulated world", .serialized) struct WorldTests {
@@ -21,6 +23,7 @@ import Testing
     @Test("what is stored arrives, once, and what was said is so") func laws() throws {
         var (days, rows, kills) = (0.0, 0, 0)
         var fates: [SimulatedServer.Fate: Int] = [:]
+        var formats: [Format: Int] = [:]
         var events: [String: Int] = [:]
         var digest: UInt64 = 0
         let began = clock()
@@ -32,7 +35,10 @@ import Testing
             days += seconds / 86_400
             rows += world.laws.stored.count
             kills += world.kills
-            fates.merge(world.server.fates, uniquingKeysWith: +)
+            for server in world.servers {
+                fates.merge(server.fates, uniquingKeysWith: +)
+                formats[server.format, default: 0] += 1
+            }
             events.merge(world.machine.events, uniquingKeysWith: +)
             digest = (digest &* 31) ^ world.digest
         }
@@ -42,6 +48,8 @@ import Testing
             "world: \(Self.seeds.count) seeds, \(Int(days * 24)) hours, \(rows) rows, \(kills) kills, "
                 + "\(Int(days * 86_400 / taken)) times as fast as life, digest \(digest); "
                 + fates.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key) \($0.value)" }
+                .joined(separator: ", ") + "; "
+                + formats.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key) \($0.value)" }
                 .joined(separator: ", ") + "; "
                 + events.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
     }

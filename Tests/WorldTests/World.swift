@@ -60,6 +60,8 @@ final class World {
         /// Metres per second.
         var speed = 0.0
         var changesAt = instant(0)
+        /// Seconds that the receiver's time is ahead.
+        var error = 0.0
     }
 
     /// The machine's clock, which has no battery, or was set by hand, or by a server that is wrong itself.
@@ -173,7 +175,7 @@ final class World {
     private func conclude() throws {
         for server in servers { server.mood = .good }
         machine.mend()
-        systemClock = SystemClock()
+        (systemClock, drive.error) = (SystemClock(), 0)
         ask(.stop)
         let size = settings.allDestinations.map(\.sync.batchSize).min() ?? 1
         let batches = Double(process?.pending ?? 0) / Double(size)
@@ -197,7 +199,7 @@ final class World {
     // MARK: What happens
 
     private func happen() throws {
-        switch Int.random(in: 0..<15, using: &random) {
+        switch Int.random(in: 0..<16, using: &random) {
         case 0, 1: machine.doom()
         case 2: ask(.sync)
         case 3: askForDeletion(before: random.chance(0.3) ? nil : time.advanced(bySeconds: -300))
@@ -211,6 +213,11 @@ final class World {
         case 8: machine.fill(for: Double.random(in: 1...3600, using: &random))
         case 9: machine.fail(for: Double.random(in: 1...600, using: &random))
         case 10: stepClock()
+        // As a receiver does that has counted its weeks wrong, or has the time of its own clock until it sees the sky.
+        case 11:
+            drive.error =
+                [0, 0, -400 * Self.day, 2 * Self.day, 400 * Self.day].randomElement(using: &random) ?? 0
+            trace("the receiver's time is \(drive.error) s ahead")
         default:
             let mood = SimulatedServer.Mood.allCases.randomElement(using: &random) ?? .good
             // The vehicle's network is that of all.
@@ -308,8 +315,10 @@ final class World {
             isSynchronised: systemClock.isSynchronised)
     }
 
+    private static let day = 86_400.0
+
     private func stepClock() {
-        let day = 86_400.0
+        let day = Self.day
         systemClock.error =
             [0, 0, -3600, 3600, -400 * day, 2 * day, 400 * day].randomElement(using: &random) ?? 0
         systemClock.isSynchronised = random.chance(0.5)
@@ -383,7 +392,8 @@ final class World {
             drive.changesAt = now.advanced(bySeconds: Double.random(in: 20...1200, using: &random))
         }
         drive.longitude += drive.speed / Self.degree
-        receiver.report(at: time, longitude: drive.longitude, speed: drive.speed)
+        receiver.report(
+            at: time.advanced(bySeconds: drive.error), longitude: drive.longitude, speed: drive.speed)
     }
 
     /// What the main thread is told.

@@ -99,8 +99,7 @@ manuals: deps  ## Write anew what is generated: Swift types of the interface; li
 
 simulate: deps  ## Hours of a vehicle from SEEDS=200 seeds, or from SEED=7, held against what is promised (docs/simulation.md)
 	$(SWIFT_BUILD) --build-tests
-	@BEEKOND_WORLD_SEEDS="$(or $(SEEDS),200)" BEEKOND_WORLD_SEED="$(SEED)" \
-	    $(BUILD)/debug/beekondPackageTests.xctest --testing-library swift-testing --filter '^WorldTests\.'
+	@etc/build/simulate --build $(BUILD) $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),200))
 
 fuzz: deps  ## Fuzz what reads the bytes of others; FUZZ_SECONDS or FUZZ_RUNS for each, FUZZ_ONLY=names
 	@BUILD="$(BUILD)" etc/build/fuzz

@@ -37,6 +37,8 @@ final class SimulatedMachine {
     /// What the world itself does meets no fault.
     private var isOwn = false
 
+    /// All that is counted.
+    static let eventNames = ["EIO", "cut", "failing disk", "full disk", "kill"]
     static let directory = "/state"
     /// Another's, on the same disk.
     private static let elsewhere = "/elsewhere"

@@ -102,7 +102,7 @@ final class World {
     private static let names: [DestinationName] =
         [.main] + ["archive", "fleet", "home"].compactMap { .init($0) }
     /// Formats whose requests say which rows they are.
-    private static let formats: [Format] = [.beekon, .overland, .owntracks, .template]
+    static let formats: [Format] = [.beekon, .overland, .owntracks, .template]
 
     /// Up to four, in half of all seeds one.
     private func drawDestinations() throws {

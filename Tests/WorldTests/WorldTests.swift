@@ -28,10 +28,12 @@ import Testing
         var digest: UInt64 = 0
         let began = clock()
         for seed in Self.seeds {
+            Self.tell("seed \(seed)")
             let seconds = Self.length(seed)
             let world = try World(seed: seed)
             try world.run(seconds: seconds)
             #expect(world.laws.violations == [], "BEEKOND_WORLD_SEED=\(seed)")
+            if let first = world.laws.violations.first { Self.tell("seed \(seed) broke a law: \(first)") }
             days += seconds / 86_400
             rows += world.laws.stored.count
             kills += world.kills
@@ -44,14 +46,26 @@ import Testing
         }
         // Of the processor.
         let taken = Double(clock() - began) / Double(CLOCKS_PER_SEC)
-        print(
-            "world: \(Self.seeds.count) seeds, \(Int(days * 24)) hours, \(rows) rows, \(kills) kills, "
-                + "\(Int(days * 86_400 / taken)) times as fast as life, digest \(digest); "
-                + fates.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key) \($0.value)" }
-                .joined(separator: ", ") + "; "
-                + formats.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key) \($0.value)" }
-                .joined(separator: ", ") + "; "
-                + events.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
+        func list(_ counts: [String: Int]) -> String {
+            counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+        }
+        let answers = Dictionary(
+            uniqueKeysWithValues: SimulatedServer.Fate.allCases.map { ($0.rawValue, fates[$0] ?? 0) })
+        let destinations = Dictionary(
+            uniqueKeysWithValues: World.formats.map { ($0.rawValue, formats[$0] ?? 0) })
+        for event in SimulatedMachine.eventNames where events[event] == nil { events[event] = 0 }
+        Self.tell(
+            "world: \(Self.seeds.count) seeds, \(tenths(days * 24)) hours, \(rows) rows, \(kills) kills, in "
+                + "\(tenths(taken)) s of a processor, digest \(digest); \(list(answers)); \(list(destinations)); "
+                + list(events))
+    }
+
+    private func tenths(_ number: Double) -> Double { (number * 10).rounded() / 10 }
+
+    /// At once: what comes after it may be a crash.
+    private static func tell(_ line: String) {
+        print(line)
+        fflush(nil)
     }
 
     @Test("two lives from one seed are the same", arguments: [1, 2, 3] as [UInt64]) func repeatable(

@@ -24,13 +24,13 @@ struct SentBatch {
         switch format {
         case .beekon:
             guard let batch = try? json.decode(BeekonBatch.self, from: data) else { return nil }
-            (id, rows) = (batch.batch_id, batch.locations.map(\.id))
+            (id, rows) = (batch.id, batch.locations.map(\.id))
         case .overland:
             guard let key, let batch = try? json.decode(OverlandBatch.self, from: data) else { return nil }
             (id, rows) = (String(key), batch.locations.map(\.properties.id))
         case .owntracks:
             guard let key, let message = try? json.decode(Message.self, from: data) else { return nil }
-            (id, rows) = (String(key), [message._id])
+            (id, rows) = (String(key), [message.id])
         case .template:
             guard let key, let batch = try? json.decode(TemplateBatch.self, from: data) else { return nil }
             (id, rows) = (String(key), batch.location.map(\.uuid))
@@ -42,8 +42,13 @@ struct SentBatch {
     private struct Row: Decodable { let id: String }
 
     private struct BeekonBatch: Decodable {
-        let batch_id: String
+        let id: String
         let locations: [Row]
+
+        private enum CodingKeys: String, CodingKey {
+            case id = "batch_id"
+            case locations
+        }
     }
 
     private struct OverlandBatch: Decodable {
@@ -51,7 +56,11 @@ struct SentBatch {
         let locations: [Feature]
     }
 
-    private struct Message: Decodable { let _id: String }
+    private struct Message: Decodable {
+        let id: String
+
+        private enum CodingKeys: String, CodingKey { case id = "_id" }
+    }
 
     private struct TemplateBatch: Decodable {
         struct Record: Decodable { let uuid: String }

@@ -42,7 +42,7 @@ func pragmas(isFull: Bool, synchronous: String) throws {
     let writer = try Writer.open(directory.file("beekon.db"), options: options)
     for (name, expected) in [
         ("synchronous", synchronous), ("journal_mode", "wal"), ("wal_autocheckpoint", "0"),
-        ("cache_size", "-256"), ("temp_store", "2"), ("mmap_size", "0"), ("trusted_schema", "0"),
+        ("cache_size", "-512"), ("temp_store", "2"), ("mmap_size", "0"), ("trusted_schema", "0"),
         ("cell_size_check", "1"), ("secure_delete", "0"), ("max_page_count", "66536"),
     ] {
         #expect(try writer.db.value("PRAGMA " + name) == expected, "\(name)")

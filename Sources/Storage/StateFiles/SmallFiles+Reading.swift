@@ -72,8 +72,9 @@ extension SmallFiles {
         guard hasCopy(name) else { return Reading(content: nil, trouble: trouble) }
         let (copied, content, other) = readOne(Self.copy(of: name), limit, isGood)
         guard let content else {
-            // What may still be intact decides: nothing takes its place.
-            return Reading(content: nil, trouble: other?.isPassing == true ? other : trouble ?? other)
+            // What may still be intact decides, the file before its copy: nothing takes its place.
+            let found = [trouble, other].compactMap(\.self)
+            return Reading(content: nil, trouble: found.first(where: \.isPassing) ?? found.first)
         }
         var reported = trouble ?? Trouble(name: name, reason: "it is gone")
         if reported.isOfDisk { reported = putAside(name, reported.reason) }

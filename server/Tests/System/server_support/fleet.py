@@ -33,6 +33,10 @@ def status(**replaced) -> dict:
             "ignition": True, "version": "0.1.0", "uptime_seconds": 86_400, **replaced}
 
 
+# By the token that it shows, each vehicle's.
+INSTALLATIONS: dict[str, str] = {}
+
+
 def upload(server: Server, token: str, locations: list, **replaced):
     """In batches, as a vehicle does."""
     for start in range(0, max(1, len(locations)), 1000):
@@ -40,7 +44,8 @@ def upload(server: Server, token: str, locations: list, **replaced):
         moment = int(time.time() * 1000)
         answer = server.post(token, {
             "schema_version": 1, "batch_id": uuid7(moment), "session_id": uuid7(moment), "sent_at": iso(moment),
-            "device": {"install_id": uuid7(moment), "platform": "linux", "sdk_version": "0.1.0", "model": "Raspberry Pi 4"},
+            "device": {"install_id": INSTALLATIONS.setdefault(token, uuid7(moment)), "platform": "linux", "sdk_version": "0.1.0",
+                       "model": "Raspberry Pi 4"},
             "locations": part, "geofence_events": [], **(replaced if start + 1000 >= len(locations) else {})})
         assert answer.status == 200, answer
 

@@ -104,7 +104,7 @@ class OddVehicleTests(PageTest):
                 self.look(page, f"#/map?at=52.52,13.405,12&vehicle={number}", name)
         self.look(page, "#/devices", "pending object")
         page.get_by_role("button", name="New tokens for pending object").wait_for()
-        # Each upload of this fleet is of an installation of its own.
+        fleet.upload(self.server, self.devices["Truck 1"]["access_token"], [], by_a_copy=True, status=fleet.status())
         page.get_by_role("button", name="Confirm the installation of Truck 1").wait_for()
         self.look(page, "#/fences", "pending object")
 

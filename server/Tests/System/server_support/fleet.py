@@ -37,15 +37,15 @@ def status(**replaced) -> dict:
 INSTALLATIONS: dict[str, str] = {}
 
 
-def upload(server: Server, token: str, locations: list, **replaced):
-    """In batches, as a vehicle does."""
+def upload(server: Server, token: str, locations: list, by_a_copy: bool = False, **replaced):
+    """In batches, as a vehicle does, or another installation that has its tokens."""
     for start in range(0, max(1, len(locations)), 1000):
         part = locations[start:start + 1000]
         moment = int(time.time() * 1000)
         answer = server.post(token, {
             "schema_version": 1, "batch_id": uuid7(moment), "session_id": uuid7(moment), "sent_at": iso(moment),
-            "device": {"install_id": INSTALLATIONS.setdefault(token, uuid7(moment)), "platform": "linux", "sdk_version": "0.1.0",
-                       "model": "Raspberry Pi 4"},
+            "device": {"install_id": uuid7(moment) if by_a_copy else INSTALLATIONS.setdefault(token, uuid7(moment)),
+                       "platform": "linux", "sdk_version": "0.1.0", "model": "Raspberry Pi 4"},
             "locations": part, "geofence_events": [], **(replaced if start + 1000 >= len(locations) else {})})
         assert answer.status == 200, answer
 

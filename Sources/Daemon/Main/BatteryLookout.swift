@@ -30,7 +30,16 @@ final class BatteryLookout: Sendable {
     ///   - patience: seconds to wait for a new one. After that, what was known before is told for a while.
     /// - Returns: nil: there is none, or it has not answered.
     func battery(notOlderThan age: Double, patience: Double, now: BootInstant) -> Battery? {
-        switch state.withLock({ $0.watch.ask(notOlderThan: age, patience: patience, now: now) }) {
+        let advice = state.withLock { state in
+            let advice = state.watch.ask(notOlderThan: age, patience: patience, now: now)
+            // Before anybody else can ask, who is then to wait for that.
+            if advice == .read {
+                if state.ended == nil { state.ended = try? Wakeup() }
+                state.ended?.clear()
+            }
+            return advice
+        }
+        switch advice {
         case .take(let battery): return battery
         case .read:
             begin(now: now)
@@ -40,10 +49,6 @@ final class BatteryLookout: Sendable {
     }
 
     private func begin(now: BootInstant) {
-        state.withLock { state in
-            if state.ended == nil { state.ended = try? Wakeup() }
-            state.ended?.clear()
-        }
         do {
             try startThread(named: "battery") { [self] in
                 let battery = read()

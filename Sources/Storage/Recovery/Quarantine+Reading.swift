@@ -5,6 +5,8 @@ internal import Linux
 extension Quarantine {
     /// Bytes that are read at once: the smallest that a disk loses.
     private static let piece = 4096
+    /// A disk that fails now and then refuses the same places twice by chance, where there are few, but not so often.
+    private static let looks = 5
     /// SQLITE_IOERR_READ, SQLITE_NOMEM and SQLITE_IOERR_NOMEM.
     private static let codes = ["266", "7", "3082"]
 
@@ -15,7 +17,8 @@ extension Quarantine {
         do {
             let first = try unreadable(path)
             guard first.isSome else { return true }
-            return try unreadable(path) != first
+            for _ in 1..<Self.looks where try unreadable(path) != first { return true }
+            return false
         } catch {
             throw StorageError(error)
         }

@@ -29,14 +29,14 @@ import Testing
         try disk.rename("/d/a", to: "/d/b")
         try write(file, [4], at: 3)
         #expect(try read(disk, "/d/b") == [1, 2, 3, 4])
-        let other = try disk.open("/d/a", [.create, .exclusive])
+        let other = try disk.open("/d/a", .create, isNew: true)
         try write(other, [9])
         try disk.rename("/d/a", to: "/d/b")
         try write(file, [5], at: 4)
         #expect(try file.size() == 5)
         #expect(try read(disk, "/d/b") == [9])
         #expect(try disk.names(in: "/d") == ["b"])
-        #expect(throws: SystemError.self) { try disk.open("/d/b", [.create, .exclusive]) }
+        #expect(throws: SystemError.self) { try disk.open("/d/b", .create, isNew: true) }
         #expect(throws: SystemError.self) { try disk.open("/nowhere/b", .create) }
     }
 

@@ -1,5 +1,6 @@
 import CRecordingVFS
 import Foundation
+import Linux
 import SQLite
 import SimulatedDisk
 import Support

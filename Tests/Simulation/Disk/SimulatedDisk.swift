@@ -192,25 +192,16 @@ package final class SimulatedDisk {
 
     // MARK: Opening
 
-    /// What opening makes of a file.
-    package struct Opening: OptionSet, Sendable {
-        package let rawValue: Int
-        package init(rawValue: Int) { self.rawValue = rawValue }
-
-        /// Makes it where it is missing.
-        package static let create = Opening(rawValue: 1)
-        /// With `create`: fails where it is not missing.
-        package static let exclusive = Opening(rawValue: 2)
-        package static let truncate = Opening(rawValue: 4)
-    }
-
+    /// - Parameter isNew: with `create`: fails where it is not missing.
     /// - Throws: ENOENT, EEXIST, EISDIR, ENOSPC.
-    package func open(_ path: String, _ opening: Opening = []) throws(SystemError) -> SimulatedFile {
+    package func open(
+        _ path: String, _ opening: FileOpening = [], isNew: Bool = false
+    ) throws(SystemError) -> SimulatedFile {
         try ask(.open, path)
         if directories[path] != nil { throw SystemError("open " + path, code: EISDIR) }
         let place = try place(path)
         if let found = place.directory[place.name] {
-            if opening.contains(.exclusive) { throw SystemError("open " + path, code: EEXIST) }
+            if isNew { throw SystemError("open " + path, code: EEXIST) }
             if opening.contains(.truncate), found.size > 0 { _ = found.resize(to: 0) }
             return handle(found, path)
         }

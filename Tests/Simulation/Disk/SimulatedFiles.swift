@@ -24,11 +24,8 @@ package final class SimulatedFiles: Files, @unchecked Sendable {
             try disk.openDirectory(path)
             return SimulatedOpenDirectory(path, on: disk)
         }
-        var wanted: SimulatedDisk.Opening = []
-        if opening.contains(.create) { wanted.insert(.create) }
-        if opening.contains(.truncate) { wanted.insert(.truncate) }
         let isWriting = opening.contains(.write) || opening.contains(.readWrite)
-        return SimulatedOpenFile(try disk.open(path, wanted), isReadOnly: !isWriting)
+        return SimulatedOpenFile(try disk.open(path, opening), isReadOnly: !isWriting)
     }
 
     package func status(_ path: String) throws(SystemError) -> FileStatus? {

@@ -52,11 +52,9 @@ final class VFSFile {
         _ disk: SimulatedDisk, _ path: String?, _ flags: inout Int32
     ) throws(SystemError) -> SimulatedFile {
         guard let path else { return try disk.openTemporary() }
-        var opening: SimulatedDisk.Opening = []
-        if flags & SQLITE_OPEN_CREATE != 0 { opening.insert(.create) }
-        if flags & SQLITE_OPEN_EXCLUSIVE != 0 { opening.insert(.exclusive) }
+        let opening: FileOpening = flags & SQLITE_OPEN_CREATE != 0 ? .create : []
         do throws(SystemError) {
-            return try disk.open(path, opening)
+            return try disk.open(path, opening, isNew: flags & SQLITE_OPEN_EXCLUSIVE != 0)
         } catch {
             guard flags & SQLITE_OPEN_READWRITE != 0, ![EISDIR, ENOENT, EEXIST].contains(error.code) else {
                 throw error

@@ -46,9 +46,14 @@ void clinux_release_unused_stack(void) {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     // Whatever is called next, and signals, need some of it at once.
     uintptr_t end = ((uintptr_t)__builtin_frame_address(0) & ~(page - 1)) - 4 * page;
-    if (low != NULL && (uintptr_t)low < end) {
-        // The main thread's has gaps in it, which are passed over.
-        (void)madvise(low, end - (uintptr_t)low, MADV_DONTNEED);
+    // Nothing goes deeper than a megabyte; below that of the main thread, which grows as needed, others may map theirs.
+    uintptr_t begin = end - ((uintptr_t)1 << 20);
+    if (begin < (uintptr_t)low) {
+        begin = (uintptr_t)low;
+    }
+    if (low != NULL && begin < end) {
+        // Where nothing is mapped there is nothing to release.
+        (void)madvise((void *)begin, end - begin, MADV_DONTNEED);
     }
 }
 

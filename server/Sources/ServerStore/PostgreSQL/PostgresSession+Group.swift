@@ -230,18 +230,14 @@ extension PostgresSession {
         let rows = try query(
             """
             SELECT k.place FROM unnest($1, $2, $3) AS k(place, device, hash)
-                JOIN tokens t ON t.device = k.device AND encode(t.hash, 'hex') = k.hash
+                JOIN tokens t ON t.device = k.device AND t.hash = k.hash
             """,
             with: [
                 .array(.int8, shown.map { .integer(Int64($0)) }),
                 .array(.int8, shown.map { .integer(group.submission($0).device) }),
-                .array(.text, shown.map { .text(Self.hex(group.submission($0).token ?? [])) }),
+                .array(.bytea, shown.map { .optional(group.submission($0).token) }),
             ])
         return Set(others + rows.compactMap { $0[0].integer.map { Int($0) } })
-    }
-
-    private static func hex(_ bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
     private func receipts(

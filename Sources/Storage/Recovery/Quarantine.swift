@@ -82,7 +82,13 @@ struct Quarantine: Sendable {
         if !hasLog, try Writer.hasTallies(connection) { return }
         let result = try connection.value("PRAGMA integrity_check(1)") ?? "no answer"
         guard result != "ok" else { return }
-        guard try !isOfDisk(result, at: path) else {
+        let isOfDisk: Bool
+        do {
+            isOfDisk = try UnreadablePlaces.isDiskToBlame(for: result, of: path, on: files)
+        } catch {
+            throw StorageError(error)
+        }
+        guard !isOfDisk else {
             throw StorageError(
                 operation: "check", kind: .io, message: "the disk does not give all of \(path): \(result)")
         }

@@ -97,7 +97,10 @@ extension Store {
 
     /// Whether this directory contains neither a database nor anything to recover one from.
     package static func isMissing(in directory: String, on files: any Files = SystemFiles()) -> Bool {
-        ["", "-wal", "-journal"].allSatisfy { (try? files.size(directory + "/beekon.db" + $0)) ?? 0 == 0 }
+        ["", "-wal", "-journal"].allSatisfy { suffix in
+            // What the disk does not say is no loss yet.
+            do { return try files.size(directory + "/beekon.db" + suffix) ?? 0 == 0 } catch { return false }
+        }
     }
 
     /// Whether tracking was in progress according to a database that is not open, and may be damaged.

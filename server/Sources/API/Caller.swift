@@ -38,7 +38,7 @@ enum Caller: Equatable {
         case (.batches, _), (.logs, _): isDevice
         case (.devices, .get), (.device, .get), (.locations, _), (.events, _), (.trips, _), (.commands, .get),
             (.stream, _), (.session, _), (.clock, .get), (.installations, .get), (.logout, _), (.key, _),
-            (.metrics, _):
+            (.metrics, _), (.tile, _):
             isReader
         case (.devices, _), (.device, _), (.users, _), (.user, _), (.password, _), (.claims, _), (.claim, _),
             (.commands, _), (.command, _), (.tokens, _), (.log, _), (.doctor, _), (.clock, _),

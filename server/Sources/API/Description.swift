@@ -259,6 +259,17 @@ enum Description {
         "$ref":"#/components/responses/413"},"503":{"$ref":"#/components/responses/503"}},"requestBody":
         {"required":true,"content":{"application/json":{"schema":{"type":"object","required":["password"],
         "properties":{"password":{"type":"string","minLength":10,"maxLength":200,"pattern":"^[^\\u0000]*$"}}}}}}}},
+        "/v1/map/{zoom}/{column}/{row}":{"parameters":[
+        {"name":"zoom","in":"path","required":true,"schema":{"type":"integer","minimum":0,"maximum":22}},
+        {"name":"column","in":"path","required":true,"schema":{"type":"integer","minimum":0,"maximum":4194303}},
+        {"name":"row","in":"path","required":true,"schema":{"type":"integer","minimum":0,"maximum":4194303}}],
+        "get":{"operationId":"tile","summary":"A picture of the operator's own map; rows are counted from the north.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"200":{"description":"The picture.",
+        "content":{"image/png":{},"image/jpeg":{},"image/webp":{}}},"204":{"description":"There is none here."},
+        "304":{"description":"As the tag that was shown."},"400":{"$ref":"#/components/responses/400"},
+        "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
+        {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{
+        "$ref":"#/components/responses/503"}}}},
         "/v1/key":{"get":{"operationId":"key","summary":"The public key that signs commands (PEM).",
         "security":[{"token":[]},{"session":[]}],"responses":{"200":{"description":"For verify_keys.",
         "content":{"application/x-pem-file":{"schema":{"type":"string"}}}},"400":{"$ref":"#/components/responses/400"},

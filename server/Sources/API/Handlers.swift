@@ -18,6 +18,7 @@ struct Handlers: Sendable {
     let registry: Registry
     let login: Login
     let operation: Operation
+    let tiles: Tiles
 
     /// One request, whose right has been checked.
     struct Call {
@@ -85,6 +86,8 @@ struct Handlers: Sendable {
             }
         case (.session, _): return Login.description(of: call.identity)
         case (.logout, _): return try await login.end(call.request, call.identity)
+        case (.tile(let zoom, let column, let row), _):
+            return try await tiles.answer(call.request, zoom: zoom, column: column, row: row)
         case (.key, _): return try orders.key()
         case (.installations(let id), .get): return try await registry.installations(of: id)
         case (.clock, .get): return try await ingest.clock.answer(call.now)

@@ -26,7 +26,10 @@ struct Operation: Sendable {
             (#","schema":\#(facts.schema),"size":\#(facts.size),"durable":\#(facts.isDurable),"#
                 + #""devices":\#(counts[0]),"users":\#(counts[1]),"passwords":\#(counts[2]),"#
                 + #""signs":\#(options.signingKey != nil)"#).utf8)
-        for (name, trouble) in [("damage", facts.damage), ("loss", facts.loss)] {
+        if options.map != nil { text += Array(#","map":true"#.utf8) }
+        for (name, trouble) in [
+            ("damage", facts.damage), ("loss", facts.loss), ("map_trouble", options.mapTrouble),
+        ] {
             guard let trouble else { continue }
             text += Array(#","\#(name)":"#.utf8)
             JSONString.append(trouble, to: &text)

@@ -34,6 +34,8 @@ enum Route: Equatable {
     case command(Int64, Int64)
     /// `/v1/live`: changes as they come.
     case stream
+    /// `/v1/map/12/2200/1343`: a picture of the map, by zoom, column and row.
+    case tile(zoom: Int, column: Int, row: Int)
     /// `/v1/login`
     case login
     /// `/v1/logout`
@@ -115,6 +117,7 @@ enum Route: Equatable {
         case (2, "users"): names[1].isEmpty ? nil : .user(String(names[1]))
         case (3, "users"): names[1].isEmpty || names[2] != "password" ? nil : .password(String(names[1]))
         case (3, "devices"): id(names[1]).flatMap { part(names[2], of: $0) }
+        case (4, "map"): tile(names.dropFirst().map { Int($0) })
         case (4, "devices"): names[2] == "commands" ? command(names[3], of: id(names[1])) : nil
         default: nil
         }
@@ -131,6 +134,11 @@ enum Route: Equatable {
         case "installations": .installations(device)
         default: nil
         }
+    }
+
+    private static func tile(_ numbers: [Int?]) -> Route? {
+        guard let zoom = numbers[0], let column = numbers[1], let row = numbers[2] else { return nil }
+        return .tile(zoom: zoom, column: column, row: row)
     }
 
     private static func command(_ name: Substring, of device: Int64?) -> Route? {
@@ -152,7 +160,7 @@ enum Route: Equatable {
         case .user, .claim, .command: [.delete]
         case .password: [.put]
         case .locations, .events, .trips, .log, .stream, .session, .key, .description, .doctor, .metrics,
-            .live, .ready:
+            .tile, .live, .ready:
             [.get]
         }
     }
@@ -177,6 +185,7 @@ enum Route: Equatable {
         case .commands: "/v1/devices/{device}/commands"
         case .command: "/v1/devices/{device}/commands/{command}"
         case .stream: "/v1/live"
+        case .tile: "/v1/map/{zoom}/{column}/{row}"
         case .login: "/v1/login"
         case .logout: "/v1/logout"
         case .session: "/v1/session"

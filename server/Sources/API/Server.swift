@@ -87,6 +87,7 @@ package struct Server: Sendable {
                 clock: clock),
             registry: Registry(store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime),
             login: Login(store: store, bodies: bodies, passwords: Passwords(store: store, mill: mill)),
-            operation: Operation(store: store, bodies: bodies, options: options, clock: clock))
+            operation: Operation(store: store, bodies: bodies, options: options, clock: clock),
+            tiles: Tiles(map: options.map))
     }
 }

@@ -55,6 +55,10 @@ package struct ServerOptions: Sendable {
     package var signingKey: SigningKey?
     /// nil: none is served.
     package var page: FleetPage?
+    /// nil: there is none, or it is of no use.
+    package var map: MapFile?
+    /// Why a map file that is wanted is of no use; nil: it is not so.
+    package var mapTrouble: String?
 
     package init(address: Address) {
         self.address = address

@@ -26,8 +26,11 @@ package struct FleetPage: Sendable {
     /// - Parameters:
     ///   - folder: the page's own files, `index.html` among them.
     ///   - leaflet: the folder of Leaflet (Debian: `libjs-leaflet`).
-    ///   - tiles: nil: a coastline and a graticule have to do.
-    package init(folder: String, leaflet: String, tiles: TileSource?) throws(Missing) {
+    ///   - tiles: nil: no other server is asked for pictures.
+    ///   - map: what this server has of them itself; nil: nothing.
+    package init(
+        folder: String, leaflet: String, tiles: TileSource?, map: MapFile? = nil
+    ) throws(Missing) {
         var contents: [String: [UInt8]] = [:]
         let names = (try? FileManager.default.subpathsOfDirectory(atPath: folder)) ?? []
         for name in names.sorted() where name.contains(".") {
@@ -47,6 +50,7 @@ package struct FleetPage: Sendable {
             String(decoding: template, as: UTF8.self),
             [
                 "version": version, "tiles": tiles?.url ?? "", "attribution": tiles?.attribution ?? "",
+                "map": map?.pageText ?? "", "map-attribution": map?.description.attribution ?? "",
             ],
             modules: known.keys.filter { $0.hasPrefix("js/") && $0.hasSuffix(".js") }.sorted())
         guard let index = PageFile(name: "index.html", bytes: Array(text.utf8)) else {

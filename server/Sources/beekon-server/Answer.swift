@@ -89,11 +89,16 @@ enum Answer {
         var signs: Bool
         var damage: String?
         var loss: String?
+        /// A map file is served; nil: there is none.
+        var map: Bool?
+        /// Why the map file is of no use; nil: it is, or there is none.
+        var mapTrouble: String?
         var retention: Int?
         var clock: Clock
 
         private enum CodingKeys: String, CodingKey {
-            case program, schema, size, durable, devices, users, passwords, signs, damage, loss, clock
+            case program, schema, size, durable, devices, users, passwords, signs, damage, loss, clock, map
+            case mapTrouble = "map_trouble"
             case retention = "retention_days"
         }
     }

@@ -71,6 +71,14 @@ struct Doctor: AsyncParsableCommand {
             facts.clock.isAhead
                 ? "clock: it shows \(facts.clock.time), and \(facts.clock.confirmed) is confirmed: nothing grows old by it until it has held, or 'beekon-server clock confirm' says that it is right"
                 : "clock: \(facts.clock.time)")
+        if let trouble = facts.mapTrouble {
+            tell(
+                .bad,
+                "map: \(trouble); the server's own account must be able to read it, and its unit sees nothing below /home (ProtectHome)"
+            )
+        } else if facts.map == true {
+            tell(.ok, "map: the file can be read")
+        }
         tell(.ok, facts.signs ? "commands: signed" : "commands: not signed, or no server runs here")
     }
 

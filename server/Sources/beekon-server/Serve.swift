@@ -96,7 +96,13 @@ struct Serve: AsyncParsableCommand {
             throw Failure("cannot open \(place): \(error.message)")
         }
         do {
-            options.page = try page.load(settings)
+            options.map = try page.loadMap(settings)
+        } catch {
+            options.mapTrouble = error.reason
+            logger.warning("no map file: \(error.reason)")
+        }
+        do {
+            options.page = try page.load(settings, map: options.map)
         } catch let missing as FleetPage.Missing {
             logger.warning(
                 "no page for browsers: \(missing.reason); install beekon-server's package and libjs-leaflet, or say --page none"

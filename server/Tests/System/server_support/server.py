@@ -125,6 +125,17 @@ class Server:
             "POST", "/v1/batches", token, gzip.compress(body) if packed else body, Content_Type="application/json",
             **encoding)
 
+    def deliver(self, token: str, root: dict) -> Answer:
+        """The answer to a batch that is sent again, as a vehicle does, for as long as a busy server puts it off."""
+        last: list[Answer] = []
+
+        def is_taken() -> bool:
+            last[:] = [self.post(token, root)]
+            return last[0].status != 503
+
+        wait_for(is_taken, "a server that does not put the batch off")
+        return last[0]
+
     def ids(self, token: str, device: int) -> list:
         """Ids of the stored locations of a device, as the interface has them."""
         answer = self.ask("GET", f"/v1/devices/{device}/locations", token)

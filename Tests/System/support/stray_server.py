@@ -138,10 +138,12 @@ class StrayServer:
                 send(answer)
                 continue
             gives_up = True
-            lates, waited = self.lates, self.waited()
+            lates = self.lates
             self._twice(send, answer, answer.replace(b"batch_id", b"other_id") if self.names == "once" else answer, is_out)
             if self._far:
                 is_out.wait(PATIENCE)
+                # It is on its way now.
+                waited = self.waited()
                 has_come = self._has_come(link, SLACK if self.lates > lates else 0)
 
     def _twice(self, send, first: bytes, second: bytes, is_out: threading.Event):

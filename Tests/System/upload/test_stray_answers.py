@@ -255,7 +255,7 @@ class FarTests(TokenTest):
                 with self.subTest(delay=delay, split=split):
                     server = self.far_server(delay, split=split, context=made)
                     _, daemon = self.daemon_with(rows, url=server.url, allow_insecure_http=True, **sync)
-                    server.waited = partial(waited_for_processors, daemon.pid)
+                    server.waited = partial(waited_for_processors, daemon.pid, "uploader")
                     self.check_all_arrived(server, daemon, rows)
                     print(f"{delay} ms{' split' * split}: {self.unmatched(daemon)} not believed, {server.lates} were late")
                     daemon.terminate()

@@ -24,7 +24,8 @@ struct Tiles: Sendable {
                 return Response(status: .noContent, headers: headers)
             }
             headers[.contentType] = tile.mediaType
-            return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: tile.bytes)))
+            return Response(
+                status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: tile.bytes)))
         }
     }
 }

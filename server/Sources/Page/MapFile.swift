@@ -51,6 +51,23 @@ package final class MapFile: Sendable {
         let connection: Connection
         let statement: Statement
         let description: Description
+
+        /// - Parameters:
+        ///   - row: counted from the south, as the file does.
+        ///   - seconds: that it may take.
+        func tile(zoom: Int, column: Int, row: Int, within seconds: Double) -> MapFile.Tile? {
+            guard description.zooms.contains(zoom) else { return nil }
+            let deadline = ContinuousClock.now + .seconds(seconds)
+            connection.goOn(every: 10_000) { ContinuousClock.now < deadline }
+            defer { statement.reset() }
+            guard
+                (try? statement.bind([.integer(Int64(zoom)), .integer(Int64(column)), .integer(Int64(row))]))
+                    != nil,
+                (try? statement.step()) == true
+            else { return nil }
+            let bytes = statement.blob(0)
+            return bytes.isEmpty ? nil : MapFile.Tile(bytes: bytes, mediaType: description.mediaType)
+        }
     }
 
     /// Bytes of a tile, and of what the file says about itself. A picture of 512 × 512 dots has some 100,000.
@@ -66,15 +83,22 @@ package final class MapFile: Sendable {
     ]
 
     private let path: String
+    private let patience: Double
     private let opened: Mutex<Opened>
     let description: Description
     /// Of the file as it was at the start.
     let version: String
 
     /// - Throws: `Unusable` when the file cannot be read, or holds no images.
-    package init(path: String) throws(Unusable) {
+    package convenience init(path: String) throws(Unusable) {
+        try self.init(path: path, patience: Self.patience)
+    }
+
+    /// - Parameter patience: seconds that a look for a tile may take.
+    init(path: String, patience: Double) throws(Unusable) {
         let opened = try Self.open(path)
         self.path = path
+        self.patience = patience
         description = opened.description
         version = opened.version.text
         self.opened = Mutex(opened)
@@ -113,12 +137,15 @@ package final class MapFile: Sendable {
         let format = entries["format"]?.lowercased() ?? ""
         if format == "pbf" {
             throw Unusable(
-                reason: "\(path) holds vector tiles (pbf), and the page shows images: make a file of PNG images, "
+                reason:
+                    "\(path) holds vector tiles (pbf), and the page shows images: make a file of PNG images, "
                     + "as with server/tiles/make-tiles")
         }
         guard let mediaType = mediaTypes[format] else {
             throw Unusable(
-                reason: "\(path) holds tiles of the format '\(format.prefix(20))': png, jpg and webp can be shown")
+                reason:
+                    "\(path) holds tiles of the format '\(format.prefix(20))': png, jpg and webp can be shown"
+            )
         }
         return Description(
             mediaType: mediaType, zooms: try zooms(entries, connection, path),
@@ -149,8 +176,10 @@ package final class MapFile: Sendable {
     /// `west,south,east,north`; the whole world where that makes no sense.
     private static func bounds(_ text: String) -> [Double] {
         let numbers = text.split(separator: ",").compactMap { Double($0.filter { $0 != " " }) }
-        guard numbers.count == 4, numbers.allSatisfy(\.isFinite), numbers[0] < numbers[2], numbers[1] < numbers[3],
-            (-180...180).contains(numbers[0]), (-90...90).contains(numbers[1]), numbers[2] <= 180, numbers[3] <= 90
+        guard numbers.count == 4, numbers.allSatisfy(\.isFinite), numbers[0] < numbers[2],
+            numbers[1] < numbers[3],
+            (-180...180).contains(numbers[0]), (-90...90).contains(numbers[1]), numbers[2] <= 180,
+            numbers[3] <= 90
         else { return [-180, -85.0511, 180, 85.0511] }
         return numbers
     }
@@ -166,7 +195,9 @@ package final class MapFile: Sendable {
             default: if !isTag { text.append(character) }
             }
         }
-        for (name, character) in [("&copy;", "©"), ("&nbsp;", " "), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")] {
+        for (name, character) in [
+            ("&copy;", "©"), ("&nbsp;", " "), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"),
+        ] {
             text = text.replacing(name, with: character)
         }
         return text
@@ -192,31 +223,15 @@ package final class MapFile: Sendable {
     ///
     /// - Returns: nil when the file has none there, or gives none.
     package func tile(zoom: Int, column: Int, row: Int) -> Tile? {
-        guard Self.zooms.contains(zoom), (0..<1 << zoom).contains(column), (0..<1 << zoom).contains(row) else {
+        guard Self.zooms.contains(zoom), (0..<1 << zoom).contains(column), (0..<1 << zoom).contains(row)
+        else {
             return nil
         }
         return opened.withLock { opened in
             if let now = Version(of: path), now != opened.version, let other = try? Self.open(path) {
                 opened = other
             }
-            return opened.tile(zoom: zoom, column: column, row: (1 << zoom) - 1 - row, within: Self.patience)
+            return opened.tile(zoom: zoom, column: column, row: (1 << zoom) - 1 - row, within: patience)
         }
-    }
-}
-
-extension MapFile.Opened {
-    /// - Parameters:
-    ///   - row: counted from the south, as the file does.
-    ///   - seconds: that it may take.
-    fileprivate func tile(zoom: Int, column: Int, row: Int, within seconds: Double) -> MapFile.Tile? {
-        guard description.zooms.contains(zoom) else { return nil }
-        let deadline = ContinuousClock.now + .seconds(seconds)
-        connection.goOn(every: 10_000) { ContinuousClock.now < deadline }
-        defer { statement.reset() }
-        guard (try? statement.bind([.integer(Int64(zoom)), .integer(Int64(column)), .integer(Int64(row))])) != nil,
-            (try? statement.step()) == true
-        else { return nil }
-        let bytes = statement.blob(0)
-        return bytes.isEmpty ? nil : MapFile.Tile(bytes: bytes, mediaType: description.mediaType)
     }
 }

@@ -20,6 +20,7 @@ import Testing
             ("/v1/users/a%2Fb/password", .password("a/b")), ("/v1/users/a+b%20c%25", .user("a+b c%")),
             ("/v1/users/%zz", nil), ("/v1/users/%FF", nil), ("/v1%2Fusers", nil), ("/v1/devices/1%2F7", nil),
             ("/v1/users/ada/password", .password("ada")),
+            ("/v1/map/3/1/6", .tile(zoom: 3, column: 1, row: 6)), ("/v1/map/3/1", nil), ("/v1/map/3/x/6", nil),
             ("/v1/key", .key), ("/v1/openapi.json", .description), ("/v1/doctor", .doctor),
             ("/v1/clock", .clock), ("/v1/devices/17/installations", .installations(17)),
             ("/v1/backup", .backup), ("/metrics", .metrics), ("/metrics/", nil), ("/v1/claims/x", nil),
@@ -51,6 +52,7 @@ import Testing
             (.stream, .get, "--+++"), (.login, .post, "+++++"), (.logout, .post, "--+++"),
             (.session, .get, "--+++"), (.users, .get, "---++"), (.users, .post, "---++"),
             (.user("a"), .delete, "---++"), (.password("a"), .put, "---++"), (.key, .get, "--+++"),
+            (.tile(zoom: 1, column: 1, row: 1), .get, "--+++"),
             (.description, .get, "+++++"), (.doctor, .get, "---++"), (.backup, .post, "----+"),
             (.clock, .get, "--+++"), (.installations(1), .get, "--+++"),
             (.installations(1), .post, "---++"),
@@ -101,7 +103,8 @@ extension Route {
         case .installations: .commands(1)
         case .commands: .command(1, 1)
         case .command: .stream
-        case .stream: .login
+        case .stream: .tile(zoom: 1, column: 1, row: 1)
+        case .tile: .login
         case .login: .logout
         case .logout: .session
         case .session: .users

@@ -80,7 +80,7 @@ class Rights(Accounts):
             ("GET", "/v1/session"): (403, 200, 200), ("POST", "/v1/logout"): (403, 409, 409),
             ("GET", "/v1/users"): (403, 403, 200), ("POST", "/v1/users"): (403, 403, 400),
             ("DELETE", "/v1/users/nobody"): (403, 403, 404), ("PUT", "/v1/users/nobody/password"): (403, 403, 400),
-            ("GET", "/v1/key"): (403, 404, 404), ("GET", "/v1/openapi.json"): 200, ("GET", "/v1/doctor"): (403, 403, 200),
+            ("GET", "/v1/key"): (403, 404, 404), ("GET", "/v1/map/3/1/6"): (403, 404, 404), ("GET", "/v1/openapi.json"): 200, ("GET", "/v1/doctor"): (403, 403, 200),
             ("GET", path + "/installations"): (403, 200, 200), ("POST", path + "/installations"): (403, 403, 400),
             ("GET", "/v1/clock"): (403, 200, 200), ("POST", "/v1/clock"): (403, 403, 200),
             ("POST", "/v1/backup"): (403, 403, 403), ("GET", "/metrics"): (403, 200, 200), ("GET", "/health/live"): 204,

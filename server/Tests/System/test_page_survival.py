@@ -117,7 +117,7 @@ class OddVehicleTests(PageTest):
         trips.first.wait_for()
         self.judge(page, "the vehicle")
         self.assertNotRegex(self.text(page), r"\d{6,} km/h|\d{1,3}(,\d{3}){3,}")
-        page.get_by_role("slider", name="Time").press("PageUp")
+        page.get_by_role("slider", name="Time").press("PageDown")
         self.judge(page, "the vehicle, later")
         self.look(page, f"#/map?at=52.52,13.405,12&vehicle={self.odd['fastest']}", "fastest")
 

@@ -259,7 +259,8 @@ class ScreenTests(PageTest):
     def test_a_day_that_is_not_over_grows(self):
         now = int(time.time() * 1000)
         token = self.devices["Bus 200"]["access_token"]
-        page = self.page(screen=f"#/vehicle/{self.devices['Bus 200']['id']}?from={iso(now - 3_600_000)}&to={iso(now + 3_600_000)}")
+        hours = f"from={iso(now - 3_600_000)}&to={iso(now + 3_600_000)}"
+        page = self.page(screen=f"#/vehicle/{self.devices['Bus 200']['id']}?{hours}")
         page.get_by_role("heading", name="Bus 200").wait_for()
         page.locator(".readout").get_by_text("Time").wait_for()
         slider = page.get_by_role("slider", name="Time")

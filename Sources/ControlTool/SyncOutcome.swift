@@ -140,7 +140,7 @@ package enum ServerWords {
         return "\(status)" + (reason.map { ": " + Text.cut(Text.safe($0), to: 400) } ?? "")
     }
 
-    /// The same behind a statement: ` (HTTP 422: …)`; empty where there was no answer.
+    /// The server's words, to stand behind a statement: ` (HTTP 422: …)`; empty where there was no answer.
     static func suffix(_ status: Int?, _ reason: String?) -> String {
         code(status, reason).map { " (HTTP \($0))" } ?? ""
     }

@@ -129,7 +129,8 @@ enum Rules {
         return nil
     }
 
-    /// The same of an upload. A type of the body is some formats' to have: ``SettingsBuilder`` looks at that.
+    /// Checks a header of an upload. A type of the body is some formats' to have: ``SettingsBuilder`` looks
+    /// at that.
     static func uploadHeader(_ name: String, _ value: String) -> String? {
         guard name.lowercased() == contentType else { return header(name, value) }
         guard (1...typeLimit).contains(value.utf8.count),

@@ -61,7 +61,8 @@ extension Settings {
         case drop
         /// It is halved until only the rows at fault are left.
         case isolate
-        /// The same request is tried again on the schedule, for servers that say so of what is not the rows' fault.
+        /// The request is repeated unchanged on the schedule, for servers that answer so to what is not the
+        /// rows' fault.
         case keep
     }
 

@@ -19,7 +19,7 @@ package struct ServerModel: Sendable {
         /// As measured on two cores.
         package init() {}
 
-        /// The same with a writer that takes `factor` times as long.
+        /// The capacity with a writer that takes `factor` times as long.
         package func slowed(_ factor: Double) -> Capacity {
             var slow = self
             (slow.request, slow.row) = (request * factor, row * factor)

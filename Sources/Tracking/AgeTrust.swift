@@ -71,7 +71,7 @@ package struct AgeTrust: Sendable {
         package var isOneStep: Bool
     }
 
-    /// Of the latest observation; nil when it began no doubt.
+    /// The lead of the latest observation; nil when it began no doubt.
     package private(set) var newLead: Lead?
     private var heard: BootInstant?
     private var kept: Memory?

@@ -7,7 +7,7 @@ package import Base
 /// having. The edges of polygons have one: most fixes touch none of them.
 package struct Geofences: Sendable {
     package static let limit = 10_000
-    /// Of all polygons together: bounds memory, the file and the longest reply.
+    /// Corners of all polygons together: bounds memory, the file and the longest reply.
     package static let cornerLimit = 100_000
     /// Metres; stands in for an unknown accuracy.
     package static let assumedAccuracy = 10.0
@@ -39,7 +39,7 @@ package struct Geofences: Sendable {
     private var times: [Timestamp?] = []
     private var origins: [Origin?] = []
     private var countOfServers = 0
-    /// Those of servers count as none: fixes say nothing of them. Neither stored nor listed.
+    /// Geofences that servers have set count as none: fixes say nothing of them. Neither stored nor listed.
     package var pausesServers = false
     private var indices: [String: Int] = [:]
     var trail = GeofenceTrail()

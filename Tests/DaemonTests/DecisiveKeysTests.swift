@@ -35,7 +35,7 @@ struct DecisiveKeysTests {
             self.values = values
         }
 
-        /// The same for every format that can be told it.
+        /// A key with one pair of values for every format that can be told it.
         init(_ key: String, _ word: Word, _ one: String, _ other: String, in tables: [String] = every) {
             self.init(key, word, tables.map { ($0, one, other) })
         }

@@ -21,7 +21,7 @@ struct DestinationLedger {
         var offered: Set<UUIDv7> = []
         var received: Set<UUIDv7> = []
         var holding = Holding()
-        /// Of its batch.
+        /// Rows of its batch.
         var members: Set<UUIDv7> = []
         /// What became a dead letter since the latest acknowledgement.
         var streak: Set<UUIDv7> = []

@@ -14,7 +14,7 @@ final class ClientConnection {
         case awaiting(Token, Handlers.Encoder?)
         /// Pages of history, each read when the one before has been sent.
         case history(Pages)
-        /// The same for geofences: the next page is requested when the previous one has been sent.
+        /// Pages of geofences; the next one is requested when the previous one has been sent.
         case geofences(Handlers.Request, after: String?)
         case subscribed(Subscription)
     }

@@ -44,7 +44,7 @@ struct ReaderSnapshot: Sendable {
     var fences: [Geofence]?
     /// What the next stored row carries.
     var extras: [String: String] = [:]
-    /// That of the settings that it goes by.
+    /// Revision of the settings that the reader goes by.
     var revision = 0
 }
 
@@ -155,7 +155,8 @@ struct UploaderSnapshot: Equatable, Sendable {
     var unmatchedAnswers = 0
     /// nil where there are none.
     var heartbeat: HeartbeatSnapshot?
-    /// That of the settings that it has adopted: it begins nothing by older ones. nil before it has published anything.
+    /// Revision of the settings that the uploader has adopted: it begins nothing by older ones. nil before it
+    /// has published anything.
     var revision: Int?
 }
 

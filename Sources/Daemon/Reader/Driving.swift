@@ -6,7 +6,7 @@ internal import Tracking
 ///
 /// Nothing counts before the store has said where the odometer stood: the next fix then continues from there.
 struct Driving {
-    /// Of the settings, what decides.
+    /// The settings that decide.
     struct Thresholds: Equatable {
         var trips: Trips.Thresholds
         /// Metres per second; what is faster is no movement.

@@ -313,7 +313,8 @@ extension FixPipeline {
         admission = Admission(thresholds: admission.thresholds, odometer: admission.odometer)
     }
 
-    /// The same for the fix that requests for one location could be answered with, and those whose time has not settled.
+    /// Forgets the fix that requests for one location could be answered with, and fixes whose time has not
+    /// settled.
     ///
     /// - Parameter cutoff: nil: whatever its time.
     mutating func forgetLatestFix(upTo cutoff: Timestamp?) {

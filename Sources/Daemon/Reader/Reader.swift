@@ -29,7 +29,7 @@ final class Reader: Turns {
     /// nil unless the vehicle says something.
     var vehicle: IgnitionKeeper?
     var settings: Settings
-    /// That of the settings.
+    /// Revision of the settings.
     var revision = 0
     var pipeline: FixPipeline
     var backlog: SourceBacklog
@@ -37,7 +37,7 @@ final class Reader: Turns {
     var holdsWrites = false
     /// This turn has written what was waiting.
     var hasFlushed = false
-    /// Of the turn.
+    /// Measures the present turn.
     var stopwatch = Stopwatch()
     private var hasBegun = false
     private var isFinishing = false

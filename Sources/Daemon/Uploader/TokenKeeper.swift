@@ -21,7 +21,7 @@ final class TokenKeeper {
     private let shared: SharedTokens?
     /// Makes what takes a request over a connection of its own.
     private let transport: () -> (any HTTPTransport)?
-    /// Those of `main` are used instead.
+    /// The tokens of `main`, where they are used instead; else nil.
     private var loan: TokenLoan?
     /// Where uploads carry them; nil without credentials.
     private var place: (url: String, origin: TokenOrigin)?

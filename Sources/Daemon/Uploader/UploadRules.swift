@@ -54,7 +54,7 @@ extension Settings.Sync {
     /// says it.
     var fingerprint: Int64 { identity.fingerprint }
 
-    /// The same, with all that may have been refused.
+    /// The fingerprint, with everything that may have been refused.
     ///
     /// - Parameter tellsOdometer: see ``Settings/Vehicle/tellsOdometer``. Either way it adds something: what a version wrote
     ///   that did not know of it is told from both.

@@ -45,7 +45,7 @@ package struct Template: Equatable, Sendable {
     package let source: String
     package let body: TemplateBody
     let isArray: Bool
-    /// Of the outermost object, or of a line's tags and fields, in UTF-8.
+    /// Names in the outermost object, or of a line's tags and fields, in UTF-8.
     let names: Set<[UInt8]>
     let room: ExtrasRoom
     let literals: [UInt8]

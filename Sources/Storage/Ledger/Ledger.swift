@@ -37,7 +37,7 @@ struct Ledger: Equatable, Sendable {
     /// Where a search for rows outside every batch begins.
     private struct Prunable: Equatable, Sendable {
         var from = RowKey.first
-        /// That of the queues when it was found.
+        /// The stamp of the queues when the place was found.
         var stamp = 0
     }
 
@@ -204,7 +204,7 @@ struct Ledger: Equatable, Sendable {
     /// No location that is pending lies before this one; nil when none is pending.
     var firstPending: RowKey? { firstPending(of: locations) { $0.locations } }
 
-    /// The same for events.
+    /// No event that is pending lies before this one; nil when none is pending.
     var firstPendingEvent: RowKey? { firstPending(of: events) { $0.events } }
 
     private func firstPending(of tally: Tally, _ pending: (Backlog) -> Pending) -> RowKey? {

@@ -3,7 +3,7 @@ struct Payment: Equatable, Sendable {
     /// Those that were still there.
     var locations = 0
     var events = 0
-    /// Of these, those that nobody else is owed, and that have been deleted.
+    /// Rows that no other destination is owed either, and that have been deleted.
     var settled = Count()
     /// Those that have been marked instead.
     var kept = Count()

@@ -23,7 +23,7 @@ struct PageSurvey {
     }
 
     let file: DamagedFile
-    /// Of its tables; the present one where it does not say.
+    /// Version of the schema of its tables; the present one where the file does not say.
     let version: Int64
     let shapes: [TableShape]
     private(set) var trees: [String: Tree] = [:]

@@ -35,7 +35,7 @@ extension SmallFiles {
 
     /// A small file that was unusable.
     package struct Trouble: Equatable, Sendable {
-        /// Of the file, without its folder.
+        /// Name of the file, without its folder.
         package var name: String
         /// What is wrong with it.
         package var reason: String

@@ -110,7 +110,7 @@ package struct CommandRecord: Equatable, Sendable {
 }
 
 extension CommandRecord {
-    /// The same with what came of it.
+    /// The record with what came of the command.
     package func done(with outcome: CommandOutcome, at time: Timestamp?) -> CommandRecord {
         CommandRecord(
             seq: seq, digest: digest, destination: destination, id: id, batch: batch, name: name, text: nil,

@@ -39,7 +39,7 @@ struct Commands {
     /// What the journal has under the id of a command.
     private enum Standing {
         case unknown
-        /// The same command. Its result may have been sent.
+        /// This very command is known. Its result may have been sent.
         case same(Row)
         /// Another, and that has been said of the id already, or not.
         case other(refusal: Row?)
@@ -270,7 +270,8 @@ struct Commands {
             .integer(time.milliseconds), .text(error), destination.map { .text($0.text) } ?? .null)
     }
 
-    /// Those of this name that have yet to be run are not: something newer has been wished.
+    /// Finishes commands of this name that have yet to be run, without running them: something newer has been
+    /// wished.
     ///
     /// - Returns: what they are now.
     func supersede(_ name: String, at time: Timestamp) throws(SQLiteError) -> [CommandRecord] {

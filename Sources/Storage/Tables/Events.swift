@@ -38,7 +38,7 @@ struct Events {
         }
     }
 
-    /// Those of another database that are not there yet.
+    /// Inserts the events of another database that are not there yet.
     func insert(salvaged rows: [EventRow]) throws(SQLiteError) {
         var new: [EventRow] = []
         for row in rows where try !exists(ts: row.key.ts, id: row.id) { new.append(row) }
@@ -167,8 +167,9 @@ struct Events {
         return (counts, oldest)
     }
 
-    /// Of the crossings that are owed, for each fence the exit that comes before any entry: that entry has been sent, or is among
-    /// those that are frozen, which go out whatever happens to the rest.
+    /// Among the crossings that are still to be sent, for each fence the exit that comes before any entry:
+    /// that entry has been sent, or is among those that are frozen, which go out whatever happens to the
+    /// rest.
     func leaves(in owed: SeqSet, besides frozen: SeqSet) throws(SQLiteError) -> SeqSet {
         let codes = EventRow.codes(crossings: true, []).map(\.description).joined(separator: ", ")
         let rows = try db.prepare(

@@ -100,7 +100,7 @@ extension Writer {
         owe(rows, to: name)
     }
 
-    /// The same for events.
+    /// Notes requeued events, after COMMIT.
     mutating func requeued(events rows: [DeadLetters.Returned], of name: DestinationName) throws(SQLiteError)
     {
         guard !rows.isEmpty else { return }

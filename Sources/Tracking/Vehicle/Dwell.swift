@@ -7,7 +7,7 @@ package import Base
 package struct Dwell: Sendable {
     /// A stay whose event has not come yet; to be persisted beside the state of the fence.
     package struct Stay: Equatable, Sendable {
-        /// Of the fence.
+        /// Key of the fence.
         package var key: Int64
         /// Fix time of the enter.
         package var entered: Timestamp

@@ -51,7 +51,7 @@ package struct TokenStore: Sendable {
     private static let keyMaking = Mutex(())
 
     private let directory: StateDirectory
-    /// Of the file; what is sealed in it cannot be opened under another.
+    /// Name of the file; what is sealed in it cannot be opened under another.
     private let name: String
     private let owner: String
     private let credentials: String?

@@ -15,7 +15,7 @@ extension Drain {
         case freezeNext
         /// Look whether the token can be used. Forced: the user asks, so no back-off counts.
         case checkToken(isForced: Bool)
-        /// The same, after the backend has refused the one that was sent.
+        /// Look whether the token can be used, after the backend has refused the one that was sent.
         case checkRefusedToken(isForced: Bool)
         /// Begin an exchange with the token endpoint.
         case refreshToken

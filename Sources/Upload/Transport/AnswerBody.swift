@@ -38,7 +38,7 @@ struct AnswerBody: Sendable {
     private var state = State.leading
     private var encoding = Encoding.bytes
     private var room = Self.limit
-    /// Of a byte order mark so far.
+    /// Bytes of a byte order mark so far.
     private var mark: [UInt8] = []
     /// The first half of a character in UTF-16.
     private var half: UInt8?

@@ -27,12 +27,12 @@ struct AnswerHead {
     /// A line has a carriage return that does not end it, which some take for the end of a line: whatever stands behind it may
     /// be a header or not (RFC 9112 section 2.2).
     private var hasStrayReturn = false
-    /// Of the status line; nil where what the answer begins with is none, or came before this answer and was none: libcurl takes
-    /// `http/1.1 500` and `HTTP/x` for 200.
+    /// Code of the status line; nil where what the answer begins with is none, or came before this answer and
+    /// was none: libcurl takes `http/1.1 500` and `HTTP/x` for 200.
     private(set) var status: Int?
     /// A line has been read.
     private var hasBegun = false
-    /// Of the latest line; nil: none that counts.
+    /// Field of the latest line; nil: none that counts.
     private var field: Field?
     private var length: Int64?
     /// The empty line after the headers has arrived: a server that dies before that has promised nothing.

@@ -15,7 +15,7 @@ struct SessionLifetime: Sendable {
         var identity: SessionIdentity
         /// The way there; nil for a direct one.
         var proxy: String?
-        /// Those of authorities, client certificate and key, in this order; nil where there is none.
+        /// Files of authorities, client certificate and key, in this order; nil where there is none.
         var files: [TLSFile?]
     }
 

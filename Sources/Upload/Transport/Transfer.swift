@@ -36,7 +36,7 @@ final class Transfer {
         errorBuffer.deallocate()
     }
 
-    /// The same request is made once more, by another handle of libcurl.
+    /// Prepares the request for being made once more, by another handle of libcurl.
     func rewind() {
         (hasStarted, isAdded) = (false, false)
         response = Response()

@@ -5,7 +5,7 @@ package import ServerStore
 package struct TokenPair: Equatable, Sendable {
     package var access: Secret
     package var refresh: Secret
-    /// Of the access token.
+    /// When the access token expires.
     package var expires: Timestamp
 }
 
@@ -57,7 +57,7 @@ package enum Devices {
         }
     }
 
-    /// The same, within a transaction.
+    /// Adds a device and its first tokens, within a transaction.
     ///
     /// - Parameters:
     ///   - claim: the code with which it enrolled, by number.

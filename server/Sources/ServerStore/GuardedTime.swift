@@ -9,7 +9,7 @@ package struct GuardedTime: Equatable, Sendable {
         package var wall: Timestamp
         /// Milliseconds of running for which it has not stepped again.
         package var held: Int64 = 0
-        /// The same while the kernel called it synchronised, without a break.
+        /// Milliseconds of running for which the kernel called the clock synchronised, without a break.
         package var synchronised: Int64 = 0
     }
 

@@ -129,7 +129,7 @@ package enum Installations {
 
     // MARK: For admins
 
-    /// Those of a device that are known, the newest first.
+    /// The known installations of a device, the newest first.
     package static func all(of device: Int64, in session: any Session) throws(StoreError) -> [Entry] {
         try session.run(
             "SELECT id, state, since FROM installations WHERE device = $1 ORDER BY since DESC, id",

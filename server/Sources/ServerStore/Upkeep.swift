@@ -6,7 +6,7 @@ package enum Upkeep {
     package struct Facts: Equatable, Sendable {
         /// The program and its version, such as `PostgreSQL 15.14`.
         package var program: String
-        /// Of the tables.
+        /// Version of the tables.
         package var schema: Int
         /// Bytes.
         package var size: Int64

@@ -184,7 +184,7 @@ package struct MQTTClient: ~Copyable {
 
     // MARK: Between publications
 
-    /// That of the connection; −1 when there is none.
+    /// Descriptor of the connection; −1 when there is none.
     private(set) var descriptor: Int32 = -1
 
     /// When `tend` must be called at the latest; nil when there is no connection.

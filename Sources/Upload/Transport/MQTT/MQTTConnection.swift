@@ -23,9 +23,9 @@ struct MQTTConnection: Sendable {
         let publication: MQTTPublication
         /// When it is given up.
         var deadline: BootInstant
-        /// Of PUBLISH.
+        /// Packet identifier of PUBLISH.
         let id: UInt16
-        /// Of SUBSCRIBE, if the message is to come back.
+        /// Packet identifier of SUBSCRIBE, if the message is to come back.
         let subscriptionID: UInt16
         var stage = Stage.waiting
     }

@@ -102,7 +102,7 @@ struct UploadAdvice {
         ]
     }
 
-    /// It fails, and there is nothing to say but that.
+    /// Uploads fail, and there is nothing to say but that.
     var isRetrying: Bool {
         hasTrouble && sync.state != .failed && sync.state != .deferred && !isOversized
             && sync.lastMqttCode != 16

@@ -17,7 +17,7 @@ struct EdgeTree: Sendable {
     struct Meeting {
         /// The polygon.
         var owner: Int
-        /// It is crossed once, from one side to the other; false where rounding might decide.
+        /// The edge is crossed once, from one side to the other; false where rounding might decide.
         var isCrossed: Bool
         var edge: Edge
     }

@@ -9,10 +9,10 @@ extension Geofences {
         }?.id
     }
 
-    /// Those that servers have added.
+    /// Geofences that servers have added.
     package var ofServers: [Item] { items.filter { $0.origin == .server } }
 
-    /// It has become known whose those are of which it was not.
+    /// Settles whose the geofences are whose origin was not known.
     ///
     /// - Parameter isServers: whether it is a server's; of the others a person is the origin.
     package mutating func settleOrigins(isServers: (Item) -> Bool) {

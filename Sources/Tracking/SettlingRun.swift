@@ -15,7 +15,8 @@ struct SettlingRun: Sendable {
     /// Consecutive fixes of any kind before the time is believed, for receivers that know no altitude.
     private static let fixes = 5
 
-    /// Those that are handed on if the time settles; the oldest are missing where there were more than `limit`.
+    /// Fixes that are handed on if the time settles; the oldest are missing where there were more than
+    /// `limit`.
     private(set) var kept: [ReceiverTime.Arrival] = []
     /// The newest fix, whether it is kept or not; nil: the run has not begun.
     private(set) var last: (time: Timestamp, now: BootInstant)?

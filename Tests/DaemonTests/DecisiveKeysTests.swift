@@ -16,7 +16,7 @@ struct DecisiveKeysTests {
     enum Word: Sendable {
         /// All are made anew: the server knows the vehicle by it, or takes other requests.
         case dissolvesAll
-        /// Those that were refused for good are: it decides bytes, or where they go.
+        /// Batches that were refused for good are: the setting decides bytes, or where they go.
         case dissolvesRefused
         /// None: it decides no bytes.
         case nothing

@@ -104,7 +104,7 @@ final class SimulatedMachine {
     /// A start may fail.
     var isTroubled: Bool { trouble != nil || fullUntil != nil || isDeaf }
 
-    /// It has nothing left to do: now.
+    /// Strikes a process that has nothing left to do: now.
     func strike() {
         if death != nil { disk.die() }
     }

@@ -257,7 +257,7 @@ final class World {
         }
     }
 
-    /// Its objects and its memory are gone with it.
+    /// Releases the objects and the memory of a process that is gone.
     private func release() {
         guard let remains = process?.remains else { return }
         process = nil
@@ -438,7 +438,7 @@ final class World {
         }
     }
 
-    /// It may have been done in part, or be done later.
+    /// A question has failed: it may have been done in part, or be done later.
     private func failed(_ question: Question) {
         switch question {
         case .start, .stop: isTracking = nil

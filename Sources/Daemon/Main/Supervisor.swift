@@ -278,7 +278,7 @@ extension Settings {
     /// Some upload waits while its route is metered.
     fileprivate var avoidsMetered: Bool { allDestinations.contains { $0.sync.triggers.metered != nil } }
 
-    /// Those that every row is owed to.
+    /// Destinations that are to get every row.
     fileprivate var owedDestinations: [StoreOptions.Destination] {
         var owed = allDestinations.filter { !$0.sync.isLatestOnly }.compactMap { destination in
             DestinationName(destination.name).map {

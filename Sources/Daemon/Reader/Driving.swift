@@ -116,7 +116,7 @@ struct Driving {
     /// What has been written beside the database may be gone.
     mutating func forgetKept() { odometer?.forgetKept() }
 
-    /// It has been written beside the database.
+    /// The odometer has been written beside the database.
     mutating func keep(_ memory: Odometer.Memory, now: BootInstant) { odometer?.keep(memory, now: now) }
 
     /// The trip under way.

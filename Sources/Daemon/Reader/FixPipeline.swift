@@ -56,7 +56,7 @@ struct FixPipeline {
     /// What becomes of a request for one location.
     enum Answer: Equatable {
         case located(Location)
-        /// It waits for the next suitable fix, or its timeout.
+        /// The request waits for the next suitable fix, or its timeout.
         case waiting
         case impossible(String)
     }
@@ -260,8 +260,8 @@ struct FixPipeline {
 
     mutating func cancelRequest(of token: Token) { oneShots.cancel(token) }
 
-    /// Such a location belongs to no session and is not stored. Otherwise it equals the one stored from the same fix,
-    /// if any.
+    /// A location for a request, which belongs to no session and is not stored. Otherwise it equals the one
+    /// stored from the same fix, if any.
     private mutating func manualLocation(of observed: Admission.Observation) -> Location {
         Location(
             id: ids.next(at: observed.fix.time), session: nil, fix: observed.fix, trigger: .manual,

@@ -221,7 +221,7 @@ final class IgnitionKeeper {
     /// The ignition has been switched off while something is tracked.
     func expectLastPlace(now: BootInstant) { lastPlace.expect(now: now) }
 
-    /// It has been switched on.
+    /// The ignition has been switched on.
     func forgetLastPlace() { lastPlace = LastPlace() }
 
     /// The next settled fix has been decided on.

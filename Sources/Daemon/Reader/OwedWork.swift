@@ -7,7 +7,7 @@ enum OwedWork: Sendable {
     case resend(Resend)
     /// What was stored before it was added.
     case backfill(Backfill)
-    /// It is not configured any more, and gets nothing.
+    /// The destination is not configured any more, and gets nothing.
     case forget(Forgetting)
 
     var destination: DestinationName {

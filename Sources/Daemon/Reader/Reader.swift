@@ -35,7 +35,7 @@ final class Reader: Turns {
     var backlog: SourceBacklog
     /// Locations are only decided, and written later.
     var holdsWrites = false
-    /// This turn has written what was waiting.
+    /// The present turn has written what was waiting.
     var hasFlushed = false
     /// Measures the present turn.
     var stopwatch = Stopwatch()

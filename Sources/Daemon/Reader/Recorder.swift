@@ -8,7 +8,7 @@ internal import Tracking
 /// Confined to the reader's thread.
 final class Recorder {
     struct Result {
-        /// Those whose COMMIT has returned.
+        /// Locations whose COMMIT has returned.
         var stored: [Location] = []
         /// Geofence events whose COMMIT has returned.
         var events: [GeofenceEvent] = []

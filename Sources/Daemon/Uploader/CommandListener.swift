@@ -70,7 +70,7 @@ final class CommandListener {
         return CommandIntake(arrivals: arrivals, at: hub.clock.time(now: now), now: now)
     }
 
-    /// It has been.
+    /// The list has been written down.
     func written(_ journaling: Journaling) {
         if let list { tellRefused(journaling, list.batch) }
         if journaling.unheard > 0, let list {

@@ -35,7 +35,7 @@ final class TokenKeeper {
         let size: Int
         let began: BootInstant
         let mapping: TokenMapping
-        /// It is made for its own sake; no drain will report how it went.
+        /// The exchange is made for its own sake; no drain will report how it went.
         let isIdle: Bool
         /// When it is broken off because the daemon stops.
         var end: BootInstant?

@@ -122,7 +122,7 @@ final class UploadReport {
         debug(.acknowledged, id, "no rows, \(bytes) bytes")
     }
 
-    /// It will not take any.
+    /// The server will not take any envelope without rows.
     func envelopeRefused(_ status: Int) {
         var heartbeat = snapshot.heartbeat ?? HeartbeatSnapshot()
         (heartbeat.refusal, heartbeat.reason) = (status, snapshot.lastReason)

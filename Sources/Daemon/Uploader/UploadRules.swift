@@ -27,8 +27,8 @@ extension Settings.Sync {
 }
 
 extension Settings.Vehicle {
-    /// It says something of itself, or somebody has asked for its odometer: formats of other clients' servers, which have a field
-    /// for it, tell that as well.
+    /// The vehicle says something of itself, or somebody has asked for its odometer: formats of other
+    /// clients' servers, which have a field for it, tell that as well.
     var tellsOdometer: Bool { ignition != .none || !supply.isEmpty || events.contains(.odometer) }
 }
 

@@ -92,7 +92,7 @@ extension Settings.Sync {
 }
 
 extension DestinationName {
-    /// Its table in the configuration: `sync`, or `destination.NAME`.
+    /// Table of the destination in the configuration: `sync`, or `destination.NAME`.
     var table: String { self == .main ? "sync" : "destination." + text }
 }
 

@@ -16,7 +16,7 @@ package struct Template: Equatable, Sendable {
 
     /// What a record is written from, in order.
     enum Piece: Equatable, Sendable {
-        /// Of `literals`.
+        /// A range of `literals`.
         case literal(Range<Int>)
         case tag(TemplateTag)
         /// Rounded to a whole number, in a line; never of one that is unknown.

@@ -9,7 +9,7 @@ struct Ledger: Equatable, Sendable {
     var events = Tally()
     /// Events of which the time is not known yet.
     var untimedEvents = 0
-    /// Of `main`, and of each destination that something is, or may be, owed to: in the order of their names.
+    /// Backlogs of `main`, and of each destination that something is, or may be, still to be sent to: in the order of their names.
     private(set) var backlogs = [Backlog(name: .main, owed: .everything)]
     var sessions = KnownSessions()
     var extras = KnownExtras()
@@ -245,7 +245,8 @@ struct Ledger: Equatable, Sendable {
 }
 
 extension Ledger.Numbers {
-    /// Those that a deletion covers, which covers nothing that comes later, even if all that it covers has gone.
+    /// The numbers past a deletion, which covers nothing that comes later, even if all that it covers has
+    /// gone.
     init(past bounds: Deletion.Bounds) {
         self.init(next: Bounded.seq(bounds.maxSeq) + 1, nextEvent: Bounded.seq(bounds.maxEventSeq) + 1)
     }

@@ -162,11 +162,11 @@ package struct Refusal: Equatable, Sendable {
 
 /// What became of a rejected batch.
 package enum Rejection: Equatable, Sendable {
-    /// Its rows are dead letters now.
+    /// The rows of the batch are dead letters now.
     case deadLettered(Int)
-    /// It stays frozen and pending: the endpoint is suspected (three in a row).
+    /// The batch stays frozen and pending: the endpoint is suspected (three in a row).
     case suspected
-    /// It stays frozen and pending, because there is no room among the dead letters. That says nothing about the
-    /// endpoint: once there is room, it is rejected like any other.
+    /// The batch stays frozen and pending, because there is no room among the dead letters. That says nothing
+    /// about the endpoint: once there is room, it is rejected like any other.
     case full
 }

@@ -42,7 +42,7 @@ package struct DestinationCounts: Equatable, Sendable {
     package var rejected = 0
     /// Rows of it that are gone without having arrived; counted only while others are owed rows as well.
     package var losses = Losses()
-    /// It is not configured any more.
+    /// The destination is not configured any more.
     package var isOrphaned = false
 
     /// Nothing.

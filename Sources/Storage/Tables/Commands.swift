@@ -119,14 +119,14 @@ struct Commands {
         try all("destination = ? AND \(Self.isQueued)", [.text(destination.text)], limit: limit)
     }
 
-    /// Those that were not refused.
+    /// Commands of these names that were not refused.
     func named(_ names: [String]) throws(SQLiteError) -> [CommandRecord] {
         let places = names.map { _ in "?" }.joined(separator: ", ")
         return try all(
             "error IS NULL AND name IN (\(places))", names.map { .text($0) }, limit: CommandRecord.limit)
     }
 
-    /// Those that came after one, in their order.
+    /// Commands that came after one, in their order.
     static func page(
         after seq: Int64, limit: Int, _ db: Connection
     ) throws(SQLiteError) -> (records: [CommandRecord], last: Int64?, isLast: Bool) {
@@ -228,7 +228,8 @@ struct Commands {
             """)
     }
 
-    /// It has been run, perhaps while it was superseded. By more than its number, which another database gives anew.
+    /// Finishes a command, which has been run, perhaps while it was superseded. By more than its number,
+    /// which another database gives anew.
     ///
     /// - Parameter wasBegun: false: it is over without having been run. Then its list no longer counts as the latest.
     func finish(
@@ -257,7 +258,7 @@ struct Commands {
         }
     }
 
-    /// Those that have yet to be run are not, unless they are of this destination.
+    /// Refuses commands that have yet to be run, unless they are of this destination.
     func refuseAll(
         besides destination: DestinationName?, error: String, at time: Timestamp
     ) throws(SQLiteError) {

@@ -32,14 +32,15 @@ enum DestinationCounter: String, CaseIterable {
 
     /// What becomes of it when the database is damaged.
     enum Survival {
-        /// It is the same in the next database.
+        /// The counter is the same in the next database.
         case kept
-        /// It is kept once the endpoint is suspected. Before that it counts dead letters, which are pending
-        /// again: counted twice, two batches that are at fault would raise a suspicion that nothing ends.
+        /// The counter is kept once the endpoint is suspected. Before that it counts dead letters, which are
+        /// pending again: counted twice, two batches that are at fault would raise a suspicion that nothing
+        /// ends.
         case keptOnceSuspected
-        /// It is added to that of the next database.
+        /// The counter is added to that of the next database.
         case added
-        /// It says where rows are, and rows are counted anew.
+        /// The counter says where rows are, and rows are counted anew.
         case countedAnew
     }
 

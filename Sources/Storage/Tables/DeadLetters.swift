@@ -149,9 +149,9 @@ struct DeadLetters {
     struct Returned: Equatable {
         var key: RowKey
         var session: Int64
-        /// It was gone, and is back.
+        /// The row was gone, and is back.
         var isNew = false
-        /// It was kept, though nobody was owed it any more.
+        /// The row was kept, though no destination was to get it any more.
         var wasKept = false
     }
 

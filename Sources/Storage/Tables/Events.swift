@@ -58,7 +58,7 @@ struct Events {
 
     // MARK: Without a time
 
-    /// Those that have none yet, in the order in which they happened.
+    /// Events that have no time yet, in the order in which they happened.
     func untimed() throws(SQLiteError) -> [EventRow] {
         let rows = try db.prepare(
             """
@@ -79,7 +79,7 @@ struct Events {
         Int(try db.value("SELECT COUNT(*) FROM events WHERE ts IS NULL") ?? "") ?? 0
     }
 
-    /// They have these times, for good.
+    /// Gives events these times, for good.
     func stamp(_ times: [(seq: Int64, time: Timestamp, isEstimated: Bool)]) throws(SQLiteError) {
         let update = try db.prepare(
             """

@@ -6,9 +6,9 @@ internal import SQLite
 package struct RejectedWork: Sendable {
     /// What happens to them.
     package enum Act: Sendable {
-        /// They are pending again, under their own ids, and go into new batches.
+        /// The dead letters are pending again, under their own ids, and go into new batches.
         case requeue
-        /// They are deleted and overwritten.
+        /// The dead letters are deleted and overwritten.
         case purge
     }
 

@@ -246,9 +246,9 @@ extension Writer {
 
 /// Milliseconds: rows from before these times are deleted for their age.
 struct AgeCutoffs: Equatable, Sendable {
-    /// Those that everybody has received, or that nobody configured is owed.
+    /// Cutoff of rows that everybody has received, or that no configured destination is to get.
     var retention: Int64
-    /// Those that are pending, whoever is owed them; nil: none are deleted.
+    /// Cutoff of rows that are pending, for whatever destination; nil: none are deleted.
     var unsent: Int64?
 }
 

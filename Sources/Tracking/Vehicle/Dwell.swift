@@ -49,7 +49,7 @@ package struct Dwell: Sendable {
         due = waiting.values.map(\.due).min()
     }
 
-    /// It left the fence, or the fence was removed or asks no more.
+    /// The vehicle left the fence, or the fence was removed or asks no more.
     package mutating func leave(_ key: Int64) {
         guard waiting.removeValue(forKey: key) != nil else { return }
         due = waiting.values.map(\.due).min()

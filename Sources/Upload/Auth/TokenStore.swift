@@ -14,9 +14,9 @@ package struct TokenStore: Sendable {
     package enum Content: Equatable, Sendable {
         case nothing
         case record(AuthRecord)
-        /// Its key is missing, or a later version wrote it: it must stay as it is.
+        /// The key is missing, or a later version wrote the file: it must stay as it is.
         case locked(reason: String)
-        /// It can never be read: it has been put aside.
+        /// The file can never be read: it has been moved aside.
         case damaged(aside: String)
     }
 

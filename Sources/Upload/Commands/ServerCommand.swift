@@ -30,7 +30,7 @@ package struct ServerCommand: Equatable, Sendable {
     /// What there is to be done about it.
     package enum Content: Equatable, Sendable {
         case request(Request)
-        /// It can only be refused.
+        /// The command can only be refused.
         case refused(CommandError)
     }
 

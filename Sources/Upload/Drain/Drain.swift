@@ -49,7 +49,7 @@ package struct Drain: Sendable {
     private var state = State.idle
     /// The batch under way.
     private var batch = (rows: 0, isIsolating: false)
-    /// It is sent to learn whether the one before it is why that was refused, like this.
+    /// Why the batch before this one was refused: this one is sent to learn whether that was for its row.
     private var probes: DrainOutcome.Failure?
     /// Answers in a row that were not made for the request under way.
     private var unmatched = 0

@@ -45,7 +45,7 @@ struct AnswerHead {
         return hasBadLength ? "the answer's Content-Length is no length" : nil
     }
 
-    /// It only announces another (100 to 199).
+    /// The answer only announces another (100 to 199).
     private var isInterim: Bool { status.map { $0 < 200 } ?? false }
 
     /// - Parameter line: with its line break.

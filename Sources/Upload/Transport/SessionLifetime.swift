@@ -23,7 +23,7 @@ struct SessionLifetime: Sendable {
     enum Handshake: Equatable, Sendable {
         /// Done, now or earlier on the same connection.
         case done
-        /// It had not even begun.
+        /// The handshake had not even begun.
         case unreached
         /// Broken off: nothing of the request was sent.
         case refused

@@ -24,7 +24,7 @@ final class ClockKeeper: Service {
         var isContradicted = false
         /// What devices have named since the last look.
         var votes: [Int64: Timestamp] = [:]
-        /// It has been logged.
+        /// The leap has been logged.
         var isTold = false
     }
 

@@ -17,7 +17,7 @@ struct Responder: Sendable {
     let meters: Meters
     let clock: ClockKeeper
 
-    /// This server's clock.
+    /// The time by this server's clock.
     static var now: Timestamp {
         Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
     }

@@ -142,9 +142,9 @@ package enum Devices {
         case sold(TokenPair)
         /// The token buys nothing.
         case refused
-        /// It ended a moment ago: two requests have overtaken each other.
+        /// The token ended a moment ago: two requests have overtaken each other.
         case overtaken
-        /// It ended long ago: it was copied, restored from a backup, or stolen.
+        /// The token ended long ago: it was copied, restored from a backup, or stolen.
         case shownAgain
     }
 

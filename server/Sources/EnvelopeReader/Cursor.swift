@@ -10,7 +10,7 @@ struct Cursor {
     /// A string between its quotation marks, as it stands in the text.
     struct Text {
         let bytes: UnsafeRawBufferPointer
-        /// It has escapes, so its value is another one.
+        /// The string has escapes, so its value is another one.
         let isEscaped: Bool
     }
 

@@ -8,9 +8,9 @@ package enum Installations {
     package enum State: Int64, CaseIterable, Sendable {
         /// Commands are for it.
         case bound = 1
-        /// It was bound before.
+        /// The device was bound to it before.
         case earlier = 2
-        /// It has shown the tokens of a device that is another.
+        /// The installation has shown the tokens of a device that is another.
         case other = 3
 
         /// As the interface has it.

@@ -95,7 +95,7 @@ package struct Receipt: Equatable, Sendable {
     package var commands: [WaitingCommand] = []
     /// An installation that is another than the device's, and was not known; nil: none.
     package var otherInstallation: UUIDv7?
-    /// Its id was known, with other rows.
+    /// The id of the batch was known, with other rows.
     package var hasOtherRows = false
     /// Counter of the signed list with these commands: greater than any before. nil when nothing is signed.
     package var counter: Int64?

@@ -62,7 +62,7 @@ extension SQLiteSession {
 }
 
 extension PostgresSession {
-    /// Its files are the database server's.
+    /// The files of PostgreSQL are the database server's.
     func confirm() {}
 
     func prepare(at now: Timestamp) throws(StoreError) {

@@ -70,13 +70,13 @@ struct MQTTConnection: Sendable {
         }
     }
 
-    /// It serves no more: to be closed.
+    /// The connection serves no more: to be closed.
     var isOver: Bool { if case .over = phase { true } else { false } }
 
-    /// It is over for an acknowledgement that cannot be one; this says which.
+    /// Which acknowledgement, that cannot be one, has ended the connection.
     private(set) var strayWords: String?
 
-    /// It ends with a good-bye, which stands in the output.
+    /// The connection ends with a good-bye, which stands in the output.
     var isTakingLeave: Bool { phase == .over(nil) }
 
     /// Why it is over, if not by `leave`.

@@ -23,11 +23,11 @@ package enum MQTTOutcome: Equatable, Sendable {
 package struct MQTTAnswer: Equatable, Sendable {
     /// Where the code stood.
     package enum Source: Equatable, Sendable {
-        /// It refuses the connection.
+        /// An answer that refuses the connection.
         case connack
         /// The answer to the publication.
         case puback
-        /// It ends the connection in place of an answer.
+        /// An answer that ends the connection in place of a PUBACK.
         case disconnect
         /// The client itself: the broker takes nothing of this kind, so nothing was sent.
         case client
@@ -35,7 +35,7 @@ package struct MQTTAnswer: Equatable, Sendable {
 
     /// Whether the message came back.
     package enum Echo: Equatable, Sendable {
-        /// It was not asked for, or the publication was not acknowledged.
+        /// No echo was asked for, or the publication was not acknowledged.
         case unasked
         case received
         /// Under another topic.

@@ -73,7 +73,7 @@ package enum SyncOutcome {
     private static func permanent(_ result: Wire.Sync.Result, _ place: String) -> String {
         let number = result.httpStatus.map { "\($0)" } ?? Text.safe(result.error ?? "with a refusal")
         let reason = result.httpStatus == nil ? nil : result.reason
-        return number + place + ", which will not change by itself"
+        return number + place + ", which retrying will not change"
             + (reason.map { ": " + Text.cut(Text.safe($0), to: 400) } ?? "")
     }
 

@@ -23,7 +23,7 @@ extension Settings {
                 (97...122).contains(byte) || (48...57).contains(byte) || byte == 45 || byte == 95
             }
             guard isUsable, (1...32).contains(name.utf8.count) else {
-                return "is no name for a destination; use 1 to 32 of a-z, 0-9, - and _"
+                return "is not a name for a destination; use 1 to 32 of a-z, 0-9, - and _"
             }
             return nil
         }

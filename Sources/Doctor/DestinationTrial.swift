@@ -134,7 +134,7 @@ package struct DestinationTrial {
         }
         return found.hasReturned
             ? "\(name) accepts the newest location, and it came back" + advice
-            : "The broker has the message, and does not give it back" + advice
+            : "The broker has the message, and does not return it" + advice
     }
 
     private func result(_ status: Int?, _ isAccepted: Bool, _ text: String) -> Result {

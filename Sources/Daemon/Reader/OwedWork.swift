@@ -69,11 +69,11 @@ enum OwedWork: Sendable {
         case .backfill:
             Log.notice(
                 .rowsResent,
-                "\(done) locations and events from before it was added are owed to \(destination)", count)
+                "\(done) locations and events from before it was added are pending for \(destination) now", count)
         case .forget:
             Log.notice(
                 .destinationForgotten,
-                "destination \(destination) has been forgotten; \(done) rows that nobody else was owed are deleted",
+                "destination \(destination) has been forgotten; \(done) rows that no other destination was to get are deleted",
                 count)
         }
     }

@@ -95,7 +95,7 @@ package struct SupportReport {
 
     private mutating func addContents() {
         var lines = [
-            "A report on beekond for whoever is to help, made at \(now.iso8601).", "",
+            "A report on beekond for support, made at \(now.iso8601).", "",
             "status.json, metrics.txt   what the daemon says of itself",
             "doctor.txt                 what beekonctl doctor has found",
             "configuration.txt          the settings in force, and where each comes from",

@@ -9,7 +9,7 @@ struct Ledger: Equatable, Sendable {
     var events = Tally()
     /// Events of which the time is not known yet.
     var untimedEvents = 0
-    /// Backlogs of `main`, and of each destination that something is, or may be, still to be sent to: in the order of their names.
+    /// Backlogs of `main`, and of each destination that may have something to get, in the order of their names.
     private(set) var backlogs = [Backlog(name: .main, owed: .everything)]
     var sessions = KnownSessions()
     var extras = KnownExtras()

@@ -40,9 +40,9 @@ struct AnswerHead {
 
     /// What keeps it from being an answer, in words; nil: nothing that has been read.
     var fault: String? {
-        if hasBegun, status == nil { return "the answer's first line is no status line" }
+        if hasBegun, status == nil { return "the answer's first line is not a status line" }
         if hasStrayReturn { return "a line of the answer's head has a carriage return within it" }
-        return hasBadLength ? "the answer's Content-Length is no length" : nil
+        return hasBadLength ? "the answer's Content-Length is not a length" : nil
     }
 
     /// The answer only announces another (100 to 199).

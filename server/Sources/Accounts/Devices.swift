@@ -74,7 +74,7 @@ package enum Devices {
             .text(name), .integer(now.milliseconds), .optional(claim), nonce.map { .bytes($0.hash) } ?? .null)
         guard let id = rows.first?.first?.integer else {
             throw StoreError(
-                .conflict, operation: "add a device", message: "there is a device '\(name)' already")
+                .conflict, operation: "add a device", message: "there is already a device '\(name)'")
         }
         let pair = try issue(to: id, pair: 1, parent: nil, lifetime: lifetime, now: now, in: session)
         return (DeviceEntry(id: id, name: name, created: now), pair)

@@ -34,7 +34,7 @@ export function screen(main, parts, values) {
             h("div", { class: "rest" }, tabs.element, h("section", { "aria-label": "The vehicle" }, h("h2", {}, "Now"), facts))),
         element, h("div", { class: "deck" }, chart.element, player.element, readout)));
 
-    const map = makeMap(element, "Map of the vehicle's way");
+    const map = makeMap(element, "Map of the vehicle's track");
     const layer = new TrackLayer().addTo(map), fences = L.layerGroup().addTo(map), ends = L.layerGroup().addTo(map);
     const dot = L.circleMarker([0, 0], { radius: 9, className: "cursor-dot", interactive: false });
     isPlaced = setView(map, values.get("at"));
@@ -192,7 +192,7 @@ export function screen(main, parts, values) {
     function fillFacts(vehicle) {
         const { latest, status } = vehicle;
         const rows = [
-            ["Heard", vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : "never"],
+            ["Last seen", vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : "never"],
             ["Place", latest ? `${place(latest.latitude, latest.longitude)}, ${ago((fleet.now() - latest.time) / 1000)}`
                 : vehicle.seen && "no position kept"],
             ["Speed", latest?.speed !== undefined && speed(latest.speed)], ["Tracking", status?.state], ["Receiver", status?.receiver?.replaceAll("_", " ")],

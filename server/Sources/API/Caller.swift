@@ -3,7 +3,7 @@ internal import Accounts
 /// Who asks, and how that is known.
 struct Identity: Equatable {
     var caller: Caller
-    /// Of the user; empty for anybody else.
+    /// Name of the user; empty for anybody else.
     var name = ""
     /// What a browser showed; nil when it was a token.
     var session: Secret?

@@ -58,7 +58,7 @@ enum Description {
         "403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":
         {"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}},"post":
         {"operationId":"addClaim","summary":"Makes a claim code.","security":[{"token":[]},{"session":
-        []}],"responses":{"201":{"description":"The code, shown this once.","content":{"application/json":
+        []}],"responses":{"201":{"description":"The code, shown only once.","content":{"application/json":
         {"schema":{"type":"object","required":["id","code"]}}}},"400":{"$ref":"#/components/responses/400"},
         "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
         {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"409":{
@@ -69,7 +69,7 @@ enum Description {
         "/v1/claims/{claim}":{"parameters":[{"name":"claim","in":"path","required":true,"schema":
         {"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],"delete":
         {"operationId":"removeClaim","summary":"Ends a code.","security":[{"token":[]},{"session":
-        []}],"responses":{"204":{"description":"It buys nothing any more."},"400":{"$ref":"#/components/responses/400"},
+        []}],"responses":{"204":{"description":"The code can no longer be used."},"400":{"$ref":"#/components/responses/400"},
         "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
         {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{
         "$ref":"#/components/responses/503"}}}},
@@ -80,7 +80,7 @@ enum Description {
         "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
         {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{
         "$ref":"#/components/responses/503"}}},"post":{"operationId":"addDevice","summary":"Makes a device.",
-        "security":[{"token":[]},{"session":[]}],"responses":{"201":{"description":"With its tokens, shown this once.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"201":{"description":"With its tokens, shown only once.",
         "content":{"application/json":{"schema":{"$ref":"#/components/schemas/Tokens"}}},"application/toml":
         {"schema":{"type":"string"}}},"400":{
         "$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{"$ref":
@@ -91,7 +91,7 @@ enum Description {
         "/v1/devices/{device}":{"parameters":[{"name":"device","in":"path","required":true,"schema":
         {"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],"get":{"operationId":
         "device","summary":"One device.","security":[{"token":[]},{"session":[]}],"responses":{"200":
-        {"description":"It.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/Device"}}}},
+        {"description":"The device.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/Device"}}}},
         "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":
         {"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{
         "$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}},"delete":
@@ -170,7 +170,7 @@ enum Description {
         "/v1/devices/{device}/tokens":{"parameters":[{"name":"device","in":"path","required":true,
         "schema":{"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],
         "post":{"operationId":"renewTokens","summary":"New tokens for a device; those that it had end at once.",
-        "security":[{"token":[]},{"session":[]}],"responses":{"201":{"description":"The pair, shown this once.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"201":{"description":"The pair, shown only once.",
         "content":{"application/json":{"schema":{"$ref":"#/components/schemas/Tokens"}},"application/toml":
         {"schema":{"type":"string"}}}},"400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},
         "403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":
@@ -184,7 +184,7 @@ enum Description {
         "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
         {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{
         "$ref":"#/components/responses/503"}}},"post":{"operationId":"order","summary":"Orders a command.",
-        "security":[{"token":[]},{"session":[]}],"responses":{"201":{"description":"It waits.","content":
+        "security":[{"token":[]},{"session":[]}],"responses":{"201":{"description":"The command is queued.","content":
         {"application/json":{"schema":{"$ref":"#/components/schemas/Command"}}}},"400":{"$ref":"#/components/responses/400"},
         "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
         {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"409":{
@@ -235,7 +235,7 @@ enum Description {
         "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
         {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{
         "$ref":"#/components/responses/503"}}},"post":{"operationId":"addUser","summary":"Makes a user.",
-        "security":[{"token":[]},{"session":[]}],"responses":{"201":{"description":"With the token, shown this once.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"201":{"description":"With the token, shown only once.",
         "content":{"application/json":{"schema":{"type":"object","required":["name","role","token"]}}}},
         "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":
         {"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{
@@ -279,7 +279,7 @@ enum Description {
         "/v1/openapi.json":{"get":{"operationId":"description","summary":"This document.","security":
         [],"responses":{"200":{"description":"OpenAPI 3.1.","content":{"application/json":{"schema":
         {"type":"object"}}}},"405":{"$ref":"#/components/responses/405"}}}},
-        "/v1/clock":{"get":{"operationId":"clock","summary":"The server's clock, and the time by which what is stored grows old.",
+        "/v1/clock":{"get":{"operationId":"clock","summary":"The server's clock, and the time by which stored data expires.",
         "security":[{"token":[]},{"session":[]}],"responses":{"200":{"description":"Both.","content":{"application/json":
         {"schema":{"$ref":"#/components/schemas/Clock"}}}},"400":{"$ref":"#/components/responses/400"},
         "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"405":
@@ -294,7 +294,7 @@ enum Description {
         "#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},
         "405":{"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}}},
         "/v1/backup":{"post":{"operationId":"backup","summary":"Copies the database; through the local socket alone.",
-        "security":[{"token":[]},{"session":[]}],"responses":{"204":{"description":"Whole."},"400":
+        "security":[{"token":[]},{"session":[]}],"responses":{"204":{"description":"The copy is complete."},"400":
         {"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{
         "$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":
         "#/components/responses/405"},"409":{"$ref":"#/components/responses/409"},"413":{"$ref":"#/components/responses/413"},

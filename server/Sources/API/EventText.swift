@@ -20,7 +20,7 @@ extension Reader {
 
     /// `GET /v1/devices/17/events`: crossings of geofences, and what else the vehicle has told, by time.
     func events(of id: Int64, _ query: LocationQuery) async throws -> Response {
-        guard query.format == .json else { throw Problem(.badRequest, "Events come as json.") }
+        guard query.format == .json else { throw Problem(.badRequest, "Events are available as json only.") }
         let device = try await state(of: id)
         return try await lists.answer(
             "application/json", from: Happenings(left: query.limit ?? .max),
@@ -56,7 +56,7 @@ extension Reader {
 
     /// `GET /v1/devices/17/trips`: what lies between two stays.
     func trips(of id: Int64, _ query: LocationQuery) async throws -> Response {
-        guard query.format == .json else { throw Problem(.badRequest, "Trips come as json.") }
+        guard query.format == .json else { throw Problem(.badRequest, "Trips are available as json only.") }
         let device = try await state(of: id)
         return try await lists.answer(
             "application/json", from: Drives(left: query.limit ?? .max),

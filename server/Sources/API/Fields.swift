@@ -45,11 +45,11 @@ struct Fields {
             }
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard let name = decoded(parts[0]) else {
-                throw Fault(reason: "has a field whose name is no form's")
+                throw Fault(reason: "has a field name that a form cannot have")
             }
             let pointer = "/" + name.prefix(40)
             guard let value = decoded(parts.count > 1 ? parts[1] : "") else {
-                throw Fault(pointer: pointer, reason: "is not encoded as a form's values are")
+                throw Fault(pointer: pointer, reason: "is not form-encoded")
             }
             if values.updateValue(.text(value), forKey: name) != nil { repeated.insert(name) }
         }
@@ -83,7 +83,7 @@ struct Fields {
             throw Problem(
                 Fault(
                     pointer: "/" + name,
-                    reason: "is no whole number within \(range.lowerBound)…\(range.upperBound)"))
+                    reason: "is not a whole number within \(range.lowerBound)…\(range.upperBound)"))
         }
         return number
     }

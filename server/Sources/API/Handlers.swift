@@ -26,7 +26,7 @@ struct Handlers: Sendable {
         let method: Route.Method
         let request: Request
         let identity: Identity
-        /// This machine's clock, and the lesser of it and the database's.
+        /// The time by this machine's clock; `wall` is the lesser of it and the database's.
         let now: Timestamp
         let wall: Timestamp
         /// Throws when the right has ended meanwhile.

@@ -22,7 +22,7 @@ final class LiveHub: Service {
             switch query ?? "" {
             case "", "form=full": self = .full
             case "form=compact": self = .compact
-            default: throw Problem(.badRequest, "There is no parameter but form, which is full or compact.")
+            default: throw Problem(.badRequest, "The only parameter is form, which is full or compact.")
             }
         }
     }

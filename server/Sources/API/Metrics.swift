@@ -23,7 +23,7 @@ struct Metrics: Sendable {
                 Double(time.wall.milliseconds) / 1000
             ),
             (
-                "confirmed_timestamp_seconds", "The time by which what is stored grows old.",
+                "confirmed_timestamp_seconds", "The time by which stored data expires.",
                 Double(time.confirmed.milliseconds) / 1000
             ),
             ("is_ahead", "1 while the clock is a day ahead of what is confirmed.", time.isAhead ? 1 : 0),

@@ -81,7 +81,7 @@ struct Orders: Sendable {
     /// `GET /v1/key`
     func key() throws -> Response {
         guard let publicKey else {
-            throw Problem.notFound("This server signs nothing: it was started without --signing-key.")
+            throw Problem.notFound("This server signs no commands: it was started without --signing-key.")
         }
         return Response(
             status: .ok, headers: [.contentType: "application/x-pem-file"],

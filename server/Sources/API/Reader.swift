@@ -16,7 +16,7 @@ struct Reader: Sendable {
     private struct Fleet {
         var last: Int64 = 0
         var count = 0
-        /// Of all so far.
+        /// Bytes of all devices so far.
         var bytes = 0
 
         /// Devices for which so many bytes have room, by the length of those before, and one more.

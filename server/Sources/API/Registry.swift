@@ -13,7 +13,7 @@ struct Registry: Sendable {
     let gatekeeper: Gatekeeper
     let lifetime: Double
 
-    /// `POST /v1/devices` with `{"name":…}`: 201 with the device and its tokens, which are shown this once; as lines for its
+    /// `POST /v1/devices` with `{"name":…}`: 201 with the device and its tokens, which are shown only once; as lines for its
     /// beekond.toml, where `application/toml` is accepted.
     func addDevice(_ request: Request, now: Timestamp) async throws -> Response {
         let name = try await name(in: request)
@@ -24,7 +24,7 @@ struct Registry: Sendable {
         return Enrolment.answer(device, pair, to: request, at: "/v1/devices/\(device.id)")
     }
 
-    /// `POST /v1/devices/17/tokens`: 201 with a new pair, shown this once; the tokens that the device had end at once.
+    /// `POST /v1/devices/17/tokens`: 201 with a new pair, shown only once; the tokens that the device had end at once.
     func renewTokens(of id: Int64, _ request: Request, now: Timestamp) async throws -> Response {
         let lifetime = lifetime
         let made = try await store.write { session throws(StoreError) in
@@ -55,7 +55,7 @@ struct Registry: Sendable {
     func confirmInstallation(of device: Int64, _ request: Request) async throws -> Response {
         let (body, _) = try await bodies.read(request, limit: Fields.limit)
         guard let id = UUIDv7(try Fields(body, request.headers).text("install_id")) else {
-            throw Problem(field: "install_id", "install_id is no UUID of version 7")
+            throw Problem(field: "install_id", "install_id is not a UUID of version 7")
         }
         let isKnown = try await store.write { session throws(StoreError) in
             try Installations.confirm(id, of: device, in: session)
@@ -74,12 +74,12 @@ struct Registry: Sendable {
         return Response(status: .noContent)
     }
 
-    /// `POST /v1/users` with `{"name":…,"role":"reader"|"admin"}`: 201 with the token, which is shown this once.
+    /// `POST /v1/users` with `{"name":…,"role":"reader"|"admin"}`: 201 with the token, which is shown only once.
     func addUser(_ request: Request, now: Timestamp) async throws -> Response {
         let name = try await name(in: request)
         let word = try name.fields.text("role")
         guard let role = UserEntry.Role.allCases.first(where: { $0.name == word }) else {
-            throw Problem(field: "role", "role is reader or admin")
+            throw Problem(field: "role", "role must be reader or admin")
         }
         let (user, secret) = try await store.write { session throws(StoreError) in
             try Users.add(name.value, role, now: now, in: session)

@@ -3,7 +3,7 @@ package import Page
 
 /// How the server is set up. The numbers together keep it below 80 MB.
 package struct ServerOptions: Sendable {
-    /// Of beekon-server.
+    /// Version of beekon-server.
     package static let version = "0.1.0"
 
     /// Where it listens.

@@ -5,7 +5,7 @@ package import ServerStore
 package struct TokenPair: Equatable, Sendable {
     package var access: Secret
     package var refresh: Secret
-    /// Of the access token.
+    /// When the access token expires.
     package var expires: Timestamp
 }
 
@@ -57,7 +57,7 @@ package enum Devices {
         }
     }
 
-    /// The same, within a transaction.
+    /// Adds a device and its first tokens, within a transaction.
     ///
     /// - Parameters:
     ///   - claim: the code with which it enrolled, by number.
@@ -74,7 +74,7 @@ package enum Devices {
             .text(name), .integer(now.milliseconds), .optional(claim), nonce.map { .bytes($0.hash) } ?? .null)
         guard let id = rows.first?.first?.integer else {
             throw StoreError(
-                .conflict, operation: "add a device", message: "there is a device '\(name)' already")
+                .conflict, operation: "add a device", message: "there is already a device '\(name)'")
         }
         let pair = try issue(to: id, pair: 1, parent: nil, lifetime: lifetime, now: now, in: session)
         return (DeviceEntry(id: id, name: name, created: now), pair)
@@ -142,9 +142,9 @@ package enum Devices {
         case sold(TokenPair)
         /// The token buys nothing.
         case refused
-        /// It ended a moment ago: two requests have overtaken each other.
+        /// The token ended a moment ago: two requests have overtaken each other.
         case overtaken
-        /// It ended long ago: it was copied, restored from a backup, or stolen.
+        /// The token ended long ago: it was copied, restored from a backup, or stolen.
         case shownAgain
     }
 

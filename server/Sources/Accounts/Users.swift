@@ -44,7 +44,7 @@ package enum Users {
                 .integer(now.milliseconds))
             guard !rows.isEmpty else {
                 throw StoreError(
-                    .conflict, operation: "add a user", message: "there is a user '\(name)' already")
+                    .conflict, operation: "add a user", message: "there is already a user '\(name)'")
             }
             return (UserEntry(id: id, name: name, role: role, created: now), secret)
         }

@@ -75,7 +75,7 @@ package enum CommandQueue {
             guard let waiting, waiting < most else {
                 throw StoreError(
                     .conflict, operation: "order a command",
-                    message: "\(most) commands wait for the device already, as many as it takes at once")
+                    message: "\(most) commands already wait for the device, the most that it takes at once")
             }
             let entry = CommandEntry(
                 number: max(now.milliseconds, (last ?? 0) + 1), name: order.name,

@@ -3,7 +3,7 @@ package enum FieldValue: Equatable, Sendable {
     case text(String)
     /// Whole, and within 64 bits.
     case number(Int64)
-    /// Of a type that is not asked for.
+    /// A value of a type that is not asked for.
     case other
 }
 

@@ -54,7 +54,7 @@ package struct FleetPage: Sendable {
             ],
             modules: known.keys.filter { $0.hasPrefix("js/") && $0.hasSuffix(".js") }.sorted())
         guard let index = PageFile(name: "index.html", bytes: Array(text.utf8)) else {
-            throw Missing(reason: "\(folder)/index.html is of no use")
+            throw Missing(reason: "\(folder)/index.html is not usable")
         }
         self.index = index
         self.files = known

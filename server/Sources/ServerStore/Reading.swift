@@ -98,7 +98,8 @@ package enum Reading {
         ).first?.first?.text
     }
 
-    /// Of a device `d`, its presence `p` and its latest location `l`, in the order in which `state` reads them.
+    /// Columns of a device `d`, its presence `p` and its latest location `l`, in the order in which `state`
+    /// reads them.
     private static let stateColumns = """
         d.id, d.name, d.created, d.revoked, p.seen, p.install_id, p.platform, p.version, p.model,
             p.status_time, p.status,

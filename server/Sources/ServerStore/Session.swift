@@ -65,7 +65,7 @@ package struct Room: Equatable, Sendable {
 }
 
 extension Session {
-    /// The same, with the values as arguments.
+    /// Runs a statement, with the values as arguments.
     @discardableResult
     package func run(_ sql: String, _ values: Cell...) throws(StoreError) -> [[Cell]] {
         try run(sql, values)

@@ -14,7 +14,7 @@ struct DeviceCommand: AsyncParsableCommand {
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:
-                "Add a device, and print the lines for its beekond.toml. The tokens are shown this once.")
+                "Add a device, and print the lines for its beekond.toml. The tokens are shown only once.")
 
         @OptionGroup var database: DatabaseOption
 

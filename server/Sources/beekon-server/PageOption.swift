@@ -25,7 +25,7 @@ struct PageOption: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Whom the map names for its tiles; an address at its end becomes a link. (Environment: BEEKON_SERVER_TILES_ATTRIBUTION)",
+            "Attribution of the map's tiles; an address at its end becomes a link. (Environment: BEEKON_SERVER_TILES_ATTRIBUTION)",
             valueName: "text"))
     var tilesAttribution: String?
 
@@ -57,7 +57,7 @@ struct PageOption: ParsableArguments {
                 ?? ""
             source = url.isEmpty ? nil : try TileSource(url: url, attribution: attribution)
         } catch {
-            throw Failure("tiles: no address of tiles: \(error.reason)")
+            throw Failure("tiles: not an address of tiles: \(error.reason)")
         }
         let chosen = page ?? Environment["BEEKON_SERVER_PAGE"] ?? settings.page ?? ""
         if chosen == "none" { return nil }

@@ -7,7 +7,7 @@ import ServerStore
 
 /// Serves until it is told to end.
 struct Serve: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Serve. This is what happens without a verb.")
+    static let configuration = CommandConfiguration(abstract: "Run the server. This is the default verb.")
 
     @OptionGroup var database: DatabaseOption
 
@@ -19,7 +19,7 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Keep locations for so long, by the time of the fix; by default for ever. (Environment: BEEKON_SERVER_RETENTION)",
+            "Keep locations for this long, by the time of the fix; by default forever. (Environment: BEEKON_SERVER_RETENTION)",
             valueName: "days"))
     var retention: Int?
 

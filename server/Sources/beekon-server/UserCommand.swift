@@ -10,7 +10,7 @@ struct UserCommand: AsyncParsableCommand {
 
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Add a user, and print the token, which is shown this once.")
+            abstract: "Add a user, and print the token, which is shown only once.")
 
         @OptionGroup var database: DatabaseOption
 

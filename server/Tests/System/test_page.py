@@ -93,7 +93,7 @@ class ScreenTests(PageTest):
         self.assertTrue(any("Trailer 3" in row and "silent for 3 days" in row for row in rows[:2]), rows[:2])
         self.assertTrue(any("the receiver has no fix" in row for row in rows[:2]), rows[:2])
         self.assertIn("Courier 7", rows[2])
-        self.assertIn("has had data waiting for 4 h", rows[2])
+        self.assertIn("unsent data for 4 h", rows[2])
         self.assertIn("4,210", rows[2])
         self.assertIn("0.1.0", rows[2])
         # Only some of them, and in another order; the address says so.
@@ -298,7 +298,7 @@ class ScreenTests(PageTest):
         panel.get_by_label("Command").select_option("set_config")
         panel.get_by_label("Settings (JSON)").fill("not JSON")
         panel.get_by_role("button", name="Send").click()
-        panel.get_by_text("Settings are no JSON.").wait_for()
+        panel.get_by_text("Settings are not JSON.").wait_for()
         panel.get_by_label("Settings (JSON)").fill('{"tracking.interval_seconds": 7}')
         panel.get_by_role("button", name="Send").click()
         wait_for(lambda: panel.get_by_role("listitem").count() == number + 1, "it is listed")
@@ -321,7 +321,7 @@ class ScreenTests(PageTest):
         page.mouse.click(middle[0] + 100, middle[1])
         page.get_by_text("A circle of").wait_for()
         page.get_by_label("Name of the fence").fill("Yard")
-        page.get_by_label("Tell when it is left").uncheck()
+        page.get_by_label("Report when it is left").uncheck()
         page.get_by_role("button", name="Send the fence").click()
         page.get_by_text("“Yard” is on its way").wait_for()
         page.get_by_role("button", name="Draw a polygon").click()
@@ -404,7 +404,7 @@ class ScreenTests(PageTest):
         page.get_by_role("alert").get_by_text("there is a device 'Bus 100' already").wait_for()
 
     def test_tokens_that_were_stolen_are_told_while_somebody_looks(self):
-        """That an old one was shown again, and that another installation uploads: both."""
+        """That an old token was used again, and that another installation uploads: both."""
         device = self.server.add_device("Stolen van")
 
         def exchange(token: str):
@@ -422,7 +422,7 @@ class ScreenTests(PageTest):
             database.execute("UPDATE ended_tokens SET ended = ended - 61000")
         self.assertEqual(exchange(device["refresh_token"]).status, 400)
         # It is told as it happens.
-        row.get_by_text("an old one was shown again").wait_for()
+        row.get_by_text("an old token was used again").wait_for()
         row.get_by_text("another installation uploads with them").wait_for()
         page.get_by_role("button", name="New tokens for Stolen van").click()
         page.get_by_role("button", name="Make new tokens").click()

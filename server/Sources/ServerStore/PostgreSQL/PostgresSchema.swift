@@ -131,7 +131,7 @@ enum PostgresSchema {
         CREATE TEMP TABLE staged_vehicle_events (LIKE vehicle_events) ON COMMIT DELETE ROWS
         """
 
-    /// Of advisory locks, which are numbers that a whole database shares: `BKSV`, and a counter.
+    /// Key of our advisory lock. These are numbers that a whole database shares: `BKSV`, and a counter.
     static let lock: Int64 = 0x424B_5356_0000_0001
 
     /// How often an upgrade is tried: who reads may lock tables in another order.

@@ -116,7 +116,7 @@ enum SQLiteSchema {
         let version = Int(try connection.value("PRAGMA user_version") ?? "") ?? 0
         let tables = try connection.value("SELECT count(*) FROM sqlite_schema") ?? ""
         guard identity == applicationID || (mayBeEmpty && identity == 0 && tables == "0") else {
-            throw refusal("the file is a database of something else")
+            throw refusal("the file is a database of another program")
         }
         guard version <= steps.count else {
             throw refusal("the file was made by a newer beekon-server (schema \(version))")

@@ -45,7 +45,7 @@ export function secret(title, explanation, text, fileName) {
     const save = fileName && h("a", {
         class: "button", download: fileName, href: URL.createObjectURL(new Blob([text], { type: "text/plain" })),
     }, "Save as a file");
-    dialog = show(title, h("p", { class: "notice warn" }, "This is shown once. Who has it can do what its owner can."),
+    dialog = show(title, h("p", { class: "notice warn" }, "This is shown once. Anybody who has it can do what its owner can."),
         h("p", {}, explanation), h("pre", { tabindex: "0", "aria-label": "The secret" }, text),
         h("div", { class: "row" }, save, copy, h("button", { type: "button", onclick: () => dialog.close() }, "Done")));
     dialog.addEventListener("close", () => save && URL.revokeObjectURL(save.href));

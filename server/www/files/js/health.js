@@ -28,7 +28,7 @@ export const levels = {
 export const order = Object.keys(levels);
 
 /** Of a vehicle that cannot be judged. */
-export const unreadable = { level: "warn", word: levels.warn, why: ["what it says of itself cannot be read"] };
+export const unreadable = { level: "warn", word: levels.warn, why: ["its status cannot be read"] };
 
 /** `{level, word, why}`: `why` is a list of sentences, empty when nothing is wrong. */
 export function judge(vehicle, now) {
@@ -47,8 +47,8 @@ export function judge(vehicle, now) {
     const receiver = Object.hasOwn(receivers, status?.receiver ?? "") ? receivers[status.receiver] : "";
     if (status?.state === "tracking" && receiver) bad.push(receiver);
     const waits = status?.oldest ? vehicle.statusReceived - status.oldest : 0;
-    if (waits > BACKLOG_AGE) warn.push(`has had data waiting for ${duration(waits)}`);
-    else if (status?.pending > BACKLOG_ROWS) warn.push(`has ${status.pending.toLocaleString()} rows waiting`);
+    if (waits > BACKLOG_AGE) warn.push(`unsent data for ${duration(waits)}`);
+    else if (status?.pending > BACKLOG_ROWS) warn.push(`${status.pending.toLocaleString()} rows not uploaded`);
     if (status?.state === "tracking" && status.motion === "moving" && latest && vehicle.seen - latest.time > BLIND) {
         warn.push(`no position for ${duration(vehicle.seen - latest.time)}`);
     }

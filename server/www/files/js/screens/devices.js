@@ -13,13 +13,13 @@ export function screen(main) {
     const rows = h("tbody"), claims = h("tbody"), claimTrouble = h("p", { class: "notice bad", role: "alert", hidden: true });
     const more = h("button", { type: "button", onclick: () => { most = Infinity; fill(); } });
     const table = (caption, heads, body) => h("div", { class: "table cards" }, h("table", {}, h("caption", { class: "hidden-text" }, caption),
-        h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col", class: text === "Added" || text === "Made" ? "less" : null }, text)))), body));
+        h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col", class: text === "Added" || text === "Created" ? "less" : null }, text)))), body));
     main.append(h("div", { class: "sheet" },
         h("div", { class: "row spread" }, h("h1", {}, "Devices"), h("div", { class: "row" }, search, h("button", { type: "button", class: "primary", onclick: add }, "Add a device"))),
-        table("Devices", ["Device", "Number", "Added", "Heard", "Tokens", "Actions"], rows), more,
+        table("Devices", ["Device", "Number", "Added", "Last seen", "Tokens", "Actions"], rows), more,
         h("div", { class: "row spread" }, h("h2", {}, "Claim codes"), h("button", { type: "button", onclick: addClaim }, "Make a claim code")),
         h("p", { class: "soft" }, "A code is for an image that many vehicles boot: each asks once, under a name of its own, and gets its tokens."),
-        claimTrouble, table("Claim codes", ["Code", "Made", "Good until", "Uses left", "Actions"], claims)));
+        claimTrouble, table("Claim codes", ["Code", "Created", "Valid until", "Uses left", "Actions"], claims)));
 
     const configuration = async (method, path, body) => {
         const answer = await request(path, { method, body, headers: { Accept: "application/toml" } });
@@ -27,7 +27,7 @@ export function screen(main) {
     };
 
     function show(name, text) {
-        secret(`Tokens of ${name}`, "These lines belong into /etc/beekond/beekond.toml of the vehicle; then: systemctl restart beekond", text, "beekond.toml");
+        secret(`Tokens of ${name}`, "Add these lines to /etc/beekond/beekond.toml on the vehicle, then run: systemctl restart beekond", text, "beekond.toml");
     }
 
     function add() {
@@ -40,7 +40,7 @@ export function screen(main) {
     }
 
     const renew = (vehicle) => confirm(`New tokens for ${vehicle.name}?`,
-        "Those that it has end at once: until the new ones are in its configuration it keeps its data and uploads nothing.", "Make new tokens", async () => {
+        "Its present tokens stop working at once: until the new ones are in its configuration, it keeps its data and uploads nothing.", "Make new tokens", async () => {
             const text = await configuration("POST", `/v1/devices/${vehicle.id}/tokens`);
             setTimeout(() => show(vehicle.name, text));
         });
@@ -76,7 +76,7 @@ export function screen(main) {
             // Where tokens were stolen, both may be so.
             setText(state, vehicle.revoked ? "revoked" : [
                 vehicle.other && "another installation uploads with them, without commands",
-                vehicle.shownAgain && `an old one was shown again ${moment(vehicle.shownAgain)}: copied, restored from a backup, or stolen; if nothing is heard of it, it needs new tokens`,
+                vehicle.shownAgain && `an old token was used again ${moment(vehicle.shownAgain)}: copied, restored from a backup, or stolen; if the device is silent, it needs new tokens`,
             ].filter(Boolean).join("; ") || "good");
         });
         more.hidden = found.length <= most;
@@ -85,7 +85,7 @@ export function screen(main) {
 
     function addClaim() {
         const field = (label, name, value, max) => h("label", { class: "field" }, label, h("input", { name, type: "number", value, min: 1, max, required: true }));
-        ask("Make a claim code", [field("Devices that may use it", "uses", 10, 1_000_000), field("Days for which it is good", "days", 7, 366)], "Make it", async (fields) => {
+        ask("Make a claim code", [field("Devices that may use it", "uses", 10, 1_000_000), field("Days for which it is valid", "days", 7, 366)], "Make it", async (fields) => {
             const claim = await (await send("POST", "/v1/claims", { uses: Number(fields.uses.value), days: Number(fields.days.value) })).json();
             await fillClaims();
             setTimeout(() => secret(`Claim code ${claim.id}`, `For ${count(claim.uses)} devices, until ${moment(Date.parse(claim.expires))}. A vehicle uses it with POST ${location.origin}/v1/enroll`, claim.code));
@@ -98,7 +98,7 @@ export function screen(main) {
             claims.replaceChildren(...all.map((claim) => h("tr", {}, h("th", { scope: "row" }, `Code ${claim.id}`), h("td", { class: "nowrap less", "data-label": "made" }, moment(Date.parse(claim.created))),
                 h("td", { class: "nowrap", "data-label": "until" }, moment(Date.parse(claim.expires))), h("td", { class: "number", "data-label": "uses left" }, count(claim.uses)),
                 h("td", { class: "actions" }, h("button", { type: "button", class: "danger", "aria-label": `End code ${claim.id}`, onclick: () => confirm(
-                    `End code ${claim.id}?`, "It buys nothing any more. Devices that have used it stay.", "End it", async () => {
+                    `End code ${claim.id}?`, "It can no longer be used. Devices that have used it stay.", "End it", async () => {
                         await send("DELETE", `/v1/claims/${claim.id}`);
                         await fillClaims();
                     }) }, "End")))));

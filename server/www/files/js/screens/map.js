@@ -76,7 +76,7 @@ export function screen(main, parts, values) {
         // The buttons stay where they are: one of them may have the focus.
         const facts = h("div", {}, h("div", { class: "row spread" }, h("h2", {}, vehicle.name), h("span", { class: `health ${level}` }, word)),
             why.length ? h("p", { class: `notice ${level}` }, why.join("; ")) : null,
-            h("dl", { class: "facts" }, fact("Heard", vehicle.seen && ago((fleet.now() - vehicle.seen) / 1000)),
+            h("dl", { class: "facts" }, fact("Last seen", vehicle.seen && ago((fleet.now() - vehicle.seen) / 1000)),
                 fact("Speed", latest?.speed !== undefined && `${speed(latest.speed)}${latest.bearing !== undefined ? `, ${heading(latest.bearing)}` : ""}`),
                 fact("Place", latest ? place(latest.latitude, latest.longitude) : vehicle.seen && "no position kept"),
                 fact("Pending", status?.pending !== undefined && count(status.pending)),

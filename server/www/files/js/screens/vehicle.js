@@ -45,7 +45,7 @@ export function screen(main, parts, values) {
             button("Zoom out of the chart", "minus", () => zoom(player.time, 2)), button("Zoom into the chart", "plus", () => zoom(player.time, 0.5)), all, readout)));
     main.append(missing, frame);
 
-    const map = makeMap(element, "Map of the vehicle's way");
+    const map = makeMap(element, "Map of the vehicle's track");
     const layer = new TrackLayer().addTo(map), fences = L.layerGroup().addTo(map), ends = L.layerGroup().addTo(map);
     const arrow = h("div", { class: "cursor-dot" });
     const dot = L.marker([0, 0], { icon: L.divIcon({ className: "", html: arrow, iconSize: [22, 22] }), interactive: false, keyboard: false });
@@ -271,7 +271,7 @@ export function screen(main, parts, values) {
     function fillFacts(vehicle) {
         const { latest, status } = vehicle;
         const rows = [
-            ["Heard", vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : "never"],
+            ["Last seen", vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : "never"],
             ["Place", latest ? `${place(latest.latitude, latest.longitude)}, ${ago((fleet.now() - latest.time) / 1000)}`
                 : vehicle.seen && "no position kept"],
             ["Speed", latest?.speed !== undefined && speed(latest.speed)], ["Tracking", status?.state], ["Receiver", status?.receiver?.replaceAll("_", " ")],

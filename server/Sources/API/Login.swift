@@ -56,7 +56,8 @@ struct Login: Sendable {
             }
         }
         let identity = Identity(
-            caller: .user(entry.user.role), name: entry.user.name, session: entry.session)
+            caller: .user(entry.user.role), name: entry.user.name, session: entry.session,
+            viewer: entry.user.viewer)
         var response = Self.description(of: identity)
         response.headers[values: .setCookie] = [
             Self.cookie(
@@ -99,7 +100,7 @@ struct Login: Sendable {
             switch identity.caller {
             case .user(let role): role.name
             case .local: UserEntry.Role.admin.name
-            case .nobody, .device: ""
+            case .nobody, .device, .guest: ""
             }
         var text = Array(#"{"name":"#.utf8)
         JSONString.append(identity.name, to: &text)

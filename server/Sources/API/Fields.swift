@@ -64,7 +64,28 @@ struct Fields {
         switch values[name] {
         case .text(let text)?: return text
         case nil: throw Problem(Fault(pointer: "/" + name, reason: "is missing"))
-        case .number?, .other?: throw Problem(Fault(pointer: "/" + name, reason: "is no text"))
+        case .number?, .texts?, .other?: throw Problem(Fault(pointer: "/" + name, reason: "is no text"))
+        }
+    }
+
+    /// - Returns: nil when there is nothing of that name.
+    func optionalText(_ name: String) throws(Problem) -> String? {
+        has(name) ? try text(name) : nil
+    }
+
+    /// A list of texts, of which each is there once, or the word `all`.
+    ///
+    /// - Returns: nil for the word.
+    func texts(_ name: String, most: Int) throws(Problem) -> [String]? {
+        try refuseRepeated(name)
+        switch values[name] {
+        case .text("all")?: return nil
+        case .texts(let texts)? where texts.count <= most && Set(texts).count == texts.count: return texts
+        default:
+            throw Problem(
+                Fault(
+                    pointer: "/" + name,
+                    reason: "is neither \"all\" nor a list of at most \(most) texts, each of them once"))
         }
     }
 
@@ -76,7 +97,7 @@ struct Fields {
             case nil: nil
             case .number(let number)?: number
             case .text(let text)? where isForm: Int64(text)
-            case .text?, .other?: nil
+            case .text?, .texts?, .other?: nil
             }
         if number == nil, case nil = values[name] { return nil }
         guard let number, range.contains(number) else {

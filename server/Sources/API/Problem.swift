@@ -85,6 +85,9 @@ struct Problem: Error, Equatable {
         Problem(.notFound, detail)
     }
 
+    /// The same for a device that there is and who asks must not see.
+    static func noDevice(_ id: Int64) -> Problem { notFound("There is no device \(id).") }
+
     var response: Response {
         Response(status: status, headers: headers, body: ResponseBody(byteBuffer: document))
     }

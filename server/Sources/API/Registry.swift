@@ -12,6 +12,7 @@ struct Registry: Sendable {
     let bodies: BodyReader
     let gatekeeper: Gatekeeper
     let lifetime: Double
+    let removals: Removals
 
     /// `POST /v1/devices` with `{"name":…}`: 201 with the device and its tokens, which are shown only once; as lines for its
     /// beekond.toml, where `application/toml` is accepted.
@@ -38,10 +39,12 @@ struct Registry: Sendable {
     }
 
     /// `GET /v1/devices/17/installations`
-    func installations(of id: Int64) async throws -> Response {
-        let entries = try await store.read { session throws(StoreError) in
-            try Installations.all(of: id, in: session)
+    func installations(of id: Int64, for viewer: Viewer) async throws -> Response {
+        let entries = try await store.read { session throws(StoreError) -> [Installations.Entry]? in
+            guard try viewer.sees(id, in: session) else { return nil }
+            return try Installations.all(of: id, for: viewer, in: session)
         }
+        guard let entries else { throw Problem.noDevice(id) }
         let objects = entries.map { entry in
             #"{"install_id":"\#(entry.id)","state":"\#(entry.state.name)","since":"\#(entry.since.iso8601)"}"#
         }
@@ -70,7 +73,7 @@ struct Registry: Sendable {
             try Devices.revoke(id, now: now, in: session)
         }
         gatekeeper.forget(id)
-        guard isThere else { throw Problem.notFound("There is no device \(id).") }
+        guard isThere else { throw Problem.noDevice(id) }
         return Response(status: .noContent)
     }
 
@@ -81,12 +84,18 @@ struct Registry: Sendable {
         guard let role = UserEntry.Role.allCases.first(where: { $0.name == word }) else {
             throw Problem(field: "role", "role must be reader or admin")
         }
+        let groups = name.fields.has("groups") ? try Self.groups(in: name.fields) : nil
+        guard role == .reader || groups == nil else {
+            throw Problem(field: "groups", "an admin sees all vehicles")
+        }
         let (user, secret) = try await store.write { session throws(StoreError) in
-            try Users.add(name.value, role, now: now, in: session)
+            try Users.add(name.value, role, groups: groups, now: now, in: session)
         }
         var text = Array(#"{"name":"#.utf8)
         JSONString.append(user.name, to: &text)
-        text += Array((#","role":"\#(user.role.name)","token":"\#(secret.text)"}"# + "\n").utf8)
+        text += Array((#","role":"\#(user.role.name)","token":"\#(secret.text)""#).utf8)
+        Self.append(groupsOf: user, to: &text)
+        text += "}\n".utf8
         return Self.created(text, at: nil)
     }
 
@@ -98,7 +107,9 @@ struct Registry: Sendable {
             text += Array((index > 0 ? ",\n" : "\n").utf8)
             text += Array(#"{"name":"#.utf8)
             JSONString.append(user.name, to: &text)
-            text += Array(#","role":"\#(user.role.name)","created":"\#(user.created.iso8601)"}"#.utf8)
+            text += Array(#","role":"\#(user.role.name)","created":"\#(user.created.iso8601)""#.utf8)
+            Self.append(groupsOf: user, to: &text)
+            text.append(UInt8(ascii: "}"))
         }
         text += Array("]}\n".utf8)
         return Response(
@@ -116,7 +127,7 @@ struct Registry: Sendable {
         return Response(status: .noContent)
     }
 
-    private func name(in request: Request) async throws -> (value: String, fields: Fields) {
+    func name(in request: Request) async throws -> (value: String, fields: Fields) {
         let (body, _) = try await bodies.read(request, limit: Fields.limit)
         let fields = try Fields(body, request.headers)
         let name = try fields.text("name")

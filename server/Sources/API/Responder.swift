@@ -81,7 +81,7 @@ struct Responder: Sendable {
         }
         let identity =
             isLocal
-            ? Identity(caller: .local, name: "local")
+            ? Identity(caller: .local, name: "local", viewer: .everything)
             : try await gatekeeper.identity(request.headers, now: wall)
         let confirm: Right.Confirm = { [self] in
             guard identity.isOfUser else { return }

@@ -130,10 +130,14 @@ package enum Installations {
     // MARK: For admins
 
     /// The known installations of a device, the newest first.
-    package static func all(of device: Int64, in session: any Session) throws(StoreError) -> [Entry] {
+    package static func all(
+        of device: Int64, for viewer: Viewer, in session: any Session
+    ) throws(StoreError) -> [Entry] {
         try session.run(
-            "SELECT id, state, since FROM installations WHERE device = $1 ORDER BY since DESC, id",
-            .integer(device)
+            """
+            SELECT id, state, since FROM installations WHERE \(Viewer.seesDevice) AND device = $2
+            ORDER BY since DESC, id
+            """, viewer.cell, .integer(device)
         ).compactMap { row in
             guard let id = row[0].id, let state = row[1].integer.flatMap({ State(rawValue: $0) }),
                 let since = row[2].integer

@@ -101,8 +101,10 @@ class Server:
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
-    def add_user(self, name: str, role: str) -> str:
-        done = self.verb("user", "add", "--role", role, name)
+    def add_user(self, name: str, role: str, *groups: str) -> str:
+        """With groups, a reader of their vehicles alone."""
+        options = [word for group in groups for word in ("--group", group)]
+        done = self.verb("user", "add", "--role", role, *options, name)
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 

@@ -25,6 +25,15 @@ OVERLOAD_SECONDS ?= 30
 DAYS ?= 7
 # Of `make nightly`; empty: all.
 PART ?=
+# Of `make release`: its version, where apt will find the repository, the fingerprint of the key that signs; packages that
+# exist already; where it goes; REHEARSAL=1 takes what is not released.
+VERSION ?=
+URL ?=
+KEY ?=
+ALSO_KEYS ?=
+PACKAGES ?=
+OUT ?=
+REHEARSAL ?=
 # What `make on` does in the Debian of SUITE.
 DO ?= make test
 
@@ -55,7 +64,7 @@ OTHER := $(if $(ARCH)$(SUITE),$(if $(filter-out $(OWN),$(ARCH) $(SUITE)),$(or $(
 
 # The builds share one folder, and SwiftPM uses every core by itself.
 .NOTPARALLEL:
-.PHONY: help deps build run test seconds nightly on lint manuals check server server-build test-server fuzz-server simulate server-deb conservation overload fleet fleet-simulation fleet-live bench-server fuzz bench soak system-test test-arm64 install uninstall deb cross server-cross clean venv
+.PHONY: help deps build run test seconds nightly on lint manuals check server server-build test-server fuzz-server simulate server-deb conservation overload fleet fleet-simulation fleet-live bench-server fuzz bench soak system-test test-arm64 install uninstall deb cross release release-test server-cross clean venv
 
 help:  ## Show these verbs
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -192,6 +201,15 @@ test-arm64: deps venv  ## Run the Swift tests, and Python tests that matter ther
 cross:
 	@for product in $(PRODUCTS); do etc/build/cross $(OTHER) --build $(BUILD) -- $(RELEASE) --product $$product || exit; done
 	@etc/build/binary $(BUILD)/cross/$(lastword $(OTHER))-$(firstword $(OTHER))/release $(PRODUCTS)
+
+release:  ## Packages, source, a signed apt repository, SBOM and sums of VERSION=0.1.0, with URL=, KEY= (docs/release.md)
+	@etc/build/deps release
+	@etc/build/release $(or $(VERSION),$(error which version? VERSION=0.1.0)) --url "$(URL)" --key "$(KEY)" \
+	    $(addprefix --also-key ,$(ALSO_KEYS)) $(if $(PACKAGES),--packages "$(PACKAGES)") $(if $(OUT),--out "$(OUT)") \
+	    $(if $(REHEARSAL),--rehearsal)
+
+release-test:  ## Test as root what a release is, with small packages: apt of both suites installs, upgrades, refuses
+	@etc/build/release-test $(BUILD)
 
 server-cross:
 	@etc/build/server deps

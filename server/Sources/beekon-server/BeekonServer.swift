@@ -11,7 +11,7 @@ struct BeekonServer: AsyncParsableCommand {
         version: "beekon-server \(ServerOptions.version)",
         subcommands: [
             Serve.self, DeviceCommand.self, UserCommand.self, CommandCommand.self, ClaimCommand.self,
-            KeyCommand.self, ClockCommand.self, Doctor.self, Backup.self, Restore.self,
+            KeyCommand.self, ClockCommand.self, Doctor.self, Health.self, Backup.self, Restore.self,
         ], defaultSubcommand: Serve.self)
 }
 

@@ -151,7 +151,8 @@ class Machine:
 
     def trust(self):
         """What docs/installing.md tells the operator to do once: the key and the .sources."""
-        for name, place in ((f"{KEYRING}.gpg", "usr/share/keyrings"), (f"beekond-{self.suite}.sources", "etc/apt/sources.list.d")):
+        for name, place in ((f"{KEYRING}.gpg", "usr/share/keyrings"),
+                            (f"beekond-{self.suite}.sources", "etc/apt/sources.list.d")):
             os.makedirs(os.path.join(self.path, place), exist_ok=True)
             shutil.copy(os.path.join(self.repository, name), os.path.join(self.path, place))
 

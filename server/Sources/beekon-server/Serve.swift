@@ -47,6 +47,8 @@ struct Serve: AsyncParsableCommand {
         if let listen, Self.address(listen) == nil { throw ValidationError("--listen \(Self.addressRule).") }
     }
 
+    /// nginx, which has TLS, is on the same machine.
+    static let usualAddress = "127.0.0.1:8080"
     static let addressRule = "is host:port, such as 127.0.0.1:8080 or [::]:8080"
 
     /// - Returns: nil when it is not of the form host:port.
@@ -61,7 +63,7 @@ struct Serve: AsyncParsableCommand {
 
     /// The command line goes before the environment, and that before the configuration.
     private func options(_ settings: Settings) throws -> ServerOptions {
-        let place = listen ?? Environment["BEEKON_SERVER_LISTEN"] ?? settings.listen ?? "127.0.0.1:8080"
+        let place = listen ?? Environment["BEEKON_SERVER_LISTEN"] ?? settings.listen ?? Self.usualAddress
         guard let address = Self.address(place) else {
             throw Failure("BEEKON_SERVER_LISTEN \(Self.addressRule)")
         }

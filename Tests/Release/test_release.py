@@ -13,10 +13,12 @@ import unittest
 import debian
 from standins import ARCHITECTURES, NAMES, PLACE, RELEASE, SUITES, Keys, Releases
 from support.programs import ROOT
+from support.text import match
 
 KEYRING = "beekond-archive-keyring"
 # What the machines under test begin as. They run programs of this machine's architecture.
-BASE = ["ca-certificates"]
+BASE = ["ca-certificates", "curl"]
+DOCUMENT = os.path.join(ROOT, "docs", "installing.md")
 
 keys: Keys
 releases: Releases
@@ -150,7 +152,7 @@ class Machine:
         shutil.copytree(releases.path(name, "repository"), self.repository)
 
     def trust(self):
-        """What docs/installing.md tells the operator to do once: the key and the .sources."""
+        """The key and the .sources, which the operator puts there once."""
         for name, place in ((f"{KEYRING}.gpg", "usr/share/keyrings"),
                             (f"beekond-{self.suite}.sources", "etc/apt/sources.list.d")):
             os.makedirs(os.path.join(self.path, place), exist_ok=True)
@@ -176,12 +178,13 @@ class Machine:
 
 
 class AptTest(unittest.TestCase):
-    def machine(self, suite: str, name: str = "1") -> Machine:
+    def machine(self, suite: str, is_trusted: bool = True) -> Machine:
         folder = tempfile.mkdtemp(dir=releases.folder)
         machine = Machine(suite, folder)
         self.addCleanup(machine.remove)
-        machine.publish(name)
-        machine.trust()
+        machine.publish("1")
+        if is_trusted:
+            machine.trust()
         return machine
 
     def succeed(self, answer: tuple):
@@ -194,6 +197,20 @@ class AptTest(unittest.TestCase):
         self.assertRegex(said, "|".join(reasons))
         self.assertNotEqual(machine.apt("install", "beekond")[0], 0)
         self.assertNotIn("+deb", machine.installed("beekond"))
+
+    def test_the_commands_of_the_document(self):
+        """Word for word, but for the address, and without sudo, as root."""
+        with open(DOCUMENT, encoding="utf-8") as file:
+            block = match(r"## From a repository\n.*?```sh\n(.*?)```", file.read(), re.S)[1]
+        commands = re.sub(r"^url=.*$", f"url=file://{PLACE}", block, flags=re.M)
+        commands = commands.replace("sudo ", "").replace("apt ", "apt-get -y ")
+        for suite, number in SUITES.items():
+            with self.subTest(suite):
+                machine = self.machine(suite, is_trusted=False)
+                status, said, errors = machine.run("sh", "-e", "-c", commands)
+                self.assertEqual(status, 0, said + errors)
+                self.assertEqual(machine.installed("beekond"), f"0.1.0+deb{number}")
+                self.assertEqual(machine.installed(KEYRING), "0.1.0")
 
     def test_install_and_upgrade(self):
         for suite, number in SUITES.items():

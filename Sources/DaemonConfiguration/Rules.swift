@@ -173,7 +173,8 @@ enum Rules {
         guard (1...32).contains(text.utf8.count),
             text.utf8.allSatisfy({ isWordByte($0) || ".:@*?".utf8.contains($0) })
         else {
-            return "is not the name of an interface; write one as ip link shows it, such as \"wwan0\" or \"ppp*\""
+            return
+                "is not the name of an interface; write one as ip link shows it, such as \"wwan0\" or \"ppp*\""
         }
         return nil
     }

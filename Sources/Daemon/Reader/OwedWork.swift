@@ -69,7 +69,8 @@ enum OwedWork: Sendable {
         case .backfill:
             Log.notice(
                 .rowsResent,
-                "\(done) locations and events from before it was added are pending for \(destination) now", count)
+                "\(done) locations and events from before it was added are pending for \(destination) now",
+                count)
         case .forget:
             Log.notice(
                 .destinationForgotten,

@@ -26,8 +26,7 @@ struct Login: Sendable {
     func begin(_ request: Request, now: Timestamp) async throws -> Response {
         // A form of another site can send anything but this.
         guard request.headers[.contentType]?.lowercased().hasPrefix("application/json") ?? false else {
-            throw Problem(
-                .unsupportedMediaType, "A login must be JSON, with the Content-Type application/json.")
+            throw Problem(.unsupportedMediaType, "A login must be JSON, and Content-Type must say so.")
         }
         let (body, _) = try await bodies.read(request, limit: Fields.limit)
         let fields = try Fields(body, request.headers)

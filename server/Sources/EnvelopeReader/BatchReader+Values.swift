@@ -10,7 +10,9 @@ extension BatchReader {
     /// A UUID whose time part says where it is stored.
     mutating func version7() throws(Cursor.Wrong) -> UUIDv7 {
         let id = try uuid()
-        guard id.withBytes({ $0[6] >> 4 == 7 }) else { throw Cursor.Wrong(reason: "is not a UUID of version 7") }
+        guard id.withBytes({ $0[6] >> 4 == 7 }) else {
+            throw Cursor.Wrong(reason: "is not a UUID of version 7")
+        }
         return id
     }
 

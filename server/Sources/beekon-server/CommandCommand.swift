@@ -67,7 +67,8 @@ struct CommandCommand: AsyncParsableCommand {
     struct Withdraw: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:
-                "Withdraw a command that has no result yet. A vehicle that has received it still carries it out.")
+                "Withdraw a command that has no result yet. A vehicle that has received it still carries it out."
+        )
 
         @OptionGroup var database: DatabaseOption
 

@@ -100,7 +100,8 @@ enum Description {
         "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"409":{"$ref":"#/components/responses/409"},"413":{"$ref":"#/components/responses/413"},
         "503":{"$ref":"#/components/responses/503"}},
         "requestBody":{"required":true,"content":{"application/json":
-        {"schema":{"type":"object","minProperties":1,"properties":{"name":
+        {"schema":{"type":"object","anyOf":[{"required":["name"]},{"required":["plate"]},
+        {"required":["note"]},{"required":["group"]}],"properties":{"name":
         {"$ref":"#/components/schemas/Name"},"plate":{"type":"string","maxLength":20,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f]*$"},"note":
         {"type":"string","maxLength":500,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f]*$"},"group":{"type":"string","maxLength":100,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f]*$"}}}}}}},"delete":
         {"operationId":"revokeDevice","summary":"Ends its tokens for good; its locations stay.","security":
@@ -279,7 +280,7 @@ enum Description {
         "503":{"$ref":"#/components/responses/503"}},
         "requestBody":{"required":true,"content":{"application/json":
         {"schema":{"type":"object","required":["groups"],"properties":{"groups":
-        {"oneOf":[{"const":"all"},{"type":"array","maxItems":100,"uniqueItems":true,"items":
+        {"oneOf":[{"const":"all"},{"type":"array","maxItems":100,"items":
         {"$ref":"#/components/schemas/Name"}}]}}}}}}}},
         "/v1/live":{"get":{"operationId":"live","summary":"Changes as they come: event device, with a device as data; with form=compact, event moves with rows of numbers; event alive every 15 s.",
         "security":[{"token":[]},{"session":[]}],"parameters":[{"name":"form","in":"query","required":
@@ -325,7 +326,7 @@ enum Description {
         "#/components/responses/413"},"503":{"$ref":"#/components/responses/503"}},"requestBody":
         {"required":true,"content":{"application/json":{"schema":{"type":"object","required":["name",
         "role"],"properties":{"name":{"$ref":"#/components/schemas/Name"},"role":{"enum":["reader",
-        "admin"]},"groups":{"oneOf":[{"const":"all"},{"type":"array","maxItems":100,"uniqueItems":true,"items":
+        "admin"]},"groups":{"oneOf":[{"const":"all"},{"type":"array","maxItems":100,"items":
         {"$ref":"#/components/schemas/Name"}}]}}}}}}}},
         "/v1/users/{name}":{"parameters":[{"name":"name","in":"path","required":true,"schema":{"type":
         "string","minLength":1,"maxLength":100}}],"delete":{"operationId":"removeUser","summary":

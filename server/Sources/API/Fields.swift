@@ -73,19 +73,19 @@ struct Fields {
         has(name) ? try text(name) : nil
     }
 
-    /// A list of texts, of which each is there once, or the word `all`.
+    /// A list of texts, or the word `all`.
     ///
     /// - Returns: nil for the word.
     func texts(_ name: String, most: Int) throws(Problem) -> [String]? {
         try refuseRepeated(name)
         switch values[name] {
         case .text("all")?: return nil
-        case .texts(let texts)? where texts.count <= most && Set(texts).count == texts.count: return texts
+        case .texts(let texts)? where texts.count <= most: return texts
         default:
             throw Problem(
                 Fault(
                     pointer: "/" + name,
-                    reason: "is neither \"all\" nor a list of at most \(most) texts, each of them once"))
+                    reason: "is neither \"all\" nor a list of at most \(most) texts"))
         }
     }
 

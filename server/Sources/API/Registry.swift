@@ -86,7 +86,7 @@ struct Registry: Sendable {
         }
         let groups = name.fields.has("groups") ? try Self.groups(in: name.fields) : nil
         guard role == .reader || groups == nil else {
-            throw Problem(field: "groups", "an admin sees all vehicles")
+            throw Problem(.conflict, "An admin sees all vehicles: groups are for readers.")
         }
         let (user, secret) = try await store.write { session throws(StoreError) in
             try Users.add(name.value, role, groups: groups, now: now, in: session)

@@ -74,6 +74,7 @@ package enum FieldsReader {
         var count = 0
         while try cursor.hasElement(after: count) {
             count += 1
+            cursor.skipSpace()
             if count <= mostTexts, cursor.next == UInt8(ascii: "\"") {
                 texts.append(try cursor.text().value)
             } else {

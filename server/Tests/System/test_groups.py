@@ -198,11 +198,15 @@ class Groups(Fleet):
         self.assertIn("no user", self.refused("user", "groups", "nobody", "north"))
         self.assertIn("no group of that name", self.refused("group", "remove", "east"))
         self.assertIn("there is no group 'east'", self.refused("user", "add", "--group", "east", "eve"))
-        self.assertIn("an admin sees all", self.refused("user", "add", "--role", "admin", "--group", "north", "eve"))
+        self.assertIn("An admin sees all", self.refused("user", "add", "--role", "admin", "--group", "north", "eve"))
+        # With space between them, and one of them twice.
+        lists = self.send("PUT", "/v1/users/sam/groups", self.admin, {"groups": ["north", "south", "north"]})
+        self.assertEqual((lists.status, self.names(self.sam)), (204, ["van", "bus"]))
+        self.verb("user", "groups", "sam", "south")
         # Nothing of what was refused is left.
         self.assertNotIn("eve", self.verb("user", "list"))
         self.assertEqual(self.names(self.sam), ["bus"])
-        for groups in ("some", 1, None, ["north", "north"], ["north", 1], [["north"]], ["x"] * 200, [""], ["a\nb"]):
+        for groups in ("some", 1, None, ["north", 1], [["north"]], ["x"] * 200, [""], ["a\nb"]):
             with self.subTest(groups=groups):
                 answer = self.send("PUT", "/v1/users/sam/groups", self.admin, {"groups": groups})
                 self.assertEqual((answer.status, answer.json["pointer"]), (400, "/groups"))

@@ -7,7 +7,8 @@ import { Ground } from "./ground.js";
 /** Tiles in a row that could not be loaded, before somebody is told. */
 const FAILURES = 3;
 
-const meta = (name) => document.querySelector(`meta[name="beekon-${name}"]`).content;
+/** Empty where the page does not have it: a shared link shows no map of ours, whose pictures go to users alone. */
+const meta = (name) => document.querySelector(`meta[name="beekon-${name}"]`)?.content ?? "";
 
 /** Whom the tiles come from; an address at its end becomes a link. Leaflet takes it as HTML: it gets escaped text. */
 export function attribution(text) {

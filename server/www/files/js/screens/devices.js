@@ -4,12 +4,13 @@ import { ask, confirm, secret } from "../dialog.js";
 import { announce, h, keyed, setText } from "../dom.js";
 import * as fleet from "../fleet.js";
 import { ago, byName, count, moment } from "../format.js";
+import { links } from "./links.js";
 
 const PAGE = 200;
 
 export function screen(main) {
     let query = "", most = PAGE;
-    const search = h("input", { type: "search", placeholder: "Name or number", "aria-label": "Search devices", oninput: () => { query = search.value.toLowerCase(); most = PAGE; fill(); } });
+    const search = h("input", { type: "search", placeholder: "Name, plate, group or number", "aria-label": "Search devices", oninput: () => { query = search.value.toLowerCase(); most = PAGE; fill(); } });
     const rows = h("tbody"), claims = h("tbody"), claimTrouble = h("p", { class: "notice bad", role: "alert", hidden: true });
     const more = h("button", { type: "button", onclick: () => { most = Infinity; fill(); } });
     const table = (caption, heads, body) => h("div", { class: "table cards" }, h("table", {}, h("caption", { class: "hidden-text" }, caption),
@@ -52,24 +53,57 @@ export function screen(main) {
             announce(`${vehicle.name} is confirmed.`);
         });
 
-    const revoke = (vehicle) => confirm(`Revoke ${vehicle.name}?`, "Its tokens end for good, and its name stays taken. Its locations stay.", "Revoke", async () => {
+    async function edit(vehicle) {
+        let groups;
+        try {
+            ({ groups } = await read("/v1/groups"));
+        } catch (problem) {
+            announce(problem.message);
+            return;
+        }
+        const field = (label, name, value, maxlength) => h("label", { class: "field" }, label,
+            h("input", { name, value: value ?? "", maxlength, required: name === "name", autocomplete: "off" }));
+        const choice = h("select", { name: "group" }, h("option", { value: "" }, "none"), groups.map(({ name }) => h("option", {}, name)));
+        choice.value = vehicle.group ?? "";
+        ask(`Edit ${vehicle.name}`, [field("Name", "name", vehicle.name, 100), field("Number plate", "plate", vehicle.plate, 20),
+            field("Note", "note", vehicle.note, 500), h("label", { class: "field" }, "Group", choice)], "Save", async ({ name, plate, note, group }) => {
+            // What stays as it is, such as a name of before today's rule, is not sent.
+            const all = { name: name.value.trim(), plate: plate.value.trim(), note: note.value.trim(), group: group.value };
+            const changes = Object.fromEntries(Object.entries(all).filter(([key, value]) => value !== (vehicle[key] ?? "")));
+            if (!Object.keys(changes).length) return;
+            await send("PATCH", `/v1/devices/${vehicle.id}`, changes);
+            await fleet.load();
+            announce(`${all.name} is saved.`);
+        });
+    }
+
+    const remove = (vehicle) => confirm(`Delete ${vehicle.name}?`,
+        "All that it has sent is deleted with it, for good: its locations, events, commands and logs. Its tokens end at once.", "Delete it", async () => {
+            await send("DELETE", `/v1/devices/${vehicle.id}/data`);
+            await fleet.load();
+            announce(`${vehicle.name} is deleted.`);
+        });
+
+    const revoke = (vehicle) => confirm(`Revoke ${vehicle.name}?`, "Its tokens end for good, and links to it. Its locations stay; another vehicle can have its name once this one has been renamed.", "Revoke", async () => {
         await send("DELETE", `/v1/devices/${vehicle.id}`);
         await fleet.load();
         announce(`${vehicle.name} is revoked.`);
     });
 
     function fill() {
-        const found = [...fleet.vehicles.values()].filter(({ name, id }) => name.toLowerCase().includes(query) || String(id) === query)
+        const found = [...fleet.vehicles.values()].filter(({ name, id, plate, group }) => `${name}\n${plate ?? ""}\n${group ?? ""}`.toLowerCase().includes(query) || String(id) === query)
             .sort((a, b) => Boolean(a.revoked) - Boolean(b.revoked) || byName(a, b));
         // A key with its state: what can be done with it differs.
-        keyed(rows, found.slice(0, most), (vehicle) => `${vehicle.id}${vehicle.revoked ? "-" : vehicle.other ?? ""}`, (vehicle) => h("tr", {},
+        keyed(rows, found.slice(0, most), (vehicle) => [vehicle.id, vehicle.revoked ? "-" : vehicle.other ?? "", vehicle.name, vehicle.plate, vehicle.note, vehicle.group].join("\n"), (vehicle) => h("tr", {},
             h("th", { scope: "row" }), h("td", { class: "number", "data-label": "number" }), h("td", { class: "nowrap less", "data-label": "added" }), h("td", { class: "nowrap", "data-label": "heard" }),
-            h("td", { "data-label": "tokens" }), h("td", { class: "actions" }, vehicle.revoked ? "" : [
+            h("td", { "data-label": "tokens" }), h("td", { class: "actions" }, h("button", { type: "button", "aria-label": `Edit ${vehicle.name}`, onclick: () => edit(vehicle) }, "Edit"), " ", vehicle.revoked ? "" : [
+                h("button", { type: "button", "aria-label": `Share ${vehicle.name}`, onclick: () => links(vehicle) }, "Share"), " ",
                 vehicle.other ? [h("button", { type: "button", "aria-label": `Confirm the installation of ${vehicle.name}`, onclick: () => bind(vehicle) }, "Confirm"), " "] : "",
                 h("button", { type: "button", "aria-label": `New tokens for ${vehicle.name}`, onclick: () => renew(vehicle) }, "New tokens"), " ",
-                h("button", { type: "button", class: "danger", "aria-label": `Revoke ${vehicle.name}`, onclick: () => revoke(vehicle) }, "Revoke")])), (row, vehicle) => {
+                h("button", { type: "button", class: "danger", "aria-label": `Revoke ${vehicle.name}`, onclick: () => revoke(vehicle) }, "Revoke"), " "],
+            h("button", { type: "button", class: "danger", "aria-label": `Delete ${vehicle.name}`, onclick: () => remove(vehicle) }, "Delete"))), (row, vehicle) => {
             const [name, number, added, seen, state] = row.children;
-            setText(name, vehicle.name);
+            setText(name, [vehicle.name, vehicle.plate, vehicle.group && `group ${vehicle.group}`].filter(Boolean).join(", "));
             setText(number, String(vehicle.id));
             setText(added, vehicle.created ? moment(vehicle.created) : "");
             fleet.safely(vehicle, () => setText(seen, vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : "never"));

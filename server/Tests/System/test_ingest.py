@@ -133,7 +133,7 @@ class IngestTests(ServerTest):
     def test_verbs_without_a_server_and_the_lock(self):
         second = self.under_test.verb("device", "add", "van")
         self.assertNotEqual(second.returncode, 0)
-        self.assertIn("there is a device 'van' already", second.stderr)
+        self.assertIn("there is already a device 'van'", second.stderr)
         self.assertIn('url = "http://', self.under_test.verb("device", "add", "bus").stdout)
         self.assertEqual(self.under_test.stop(), 0)
         self.assertEqual(self.under_test.verb("device", "add", "tram").returncode, 0)

@@ -9,8 +9,8 @@ ONLY ?=
 
 # Benchmarks of `make bench`, by name; empty: all.
 BENCH_ONLY ?=
-# The machine that `make deb` and `make system-test` are for, if it is none like this: ARCH=arm64 SUITE=trixie. `make on`
-# takes SUITE, too.
+# The machine that `make deb`, `make server-deb` and `make system-test` are for, if it is none like this: ARCH=arm64
+# SUITE=trixie. `make on` takes SUITE, too.
 ARCH ?=
 SUITE ?=
 # SIGKILLs of `make conservation`.
@@ -25,6 +25,15 @@ OVERLOAD_SECONDS ?= 30
 DAYS ?= 7
 # Of `make nightly`; empty: all.
 PART ?=
+# Of `make release`: its version, where apt will find the repository, the fingerprint of the key that signs; packages that
+# exist already; where it goes; REHEARSAL=1 takes what is not released.
+VERSION ?=
+URL ?=
+KEY ?=
+ALSO_KEYS ?=
+PACKAGES ?=
+OUT ?=
+REHEARSAL ?=
 # What `make on` does in the Debian of SUITE.
 DO ?= make test
 
@@ -45,6 +54,8 @@ PRODUCTS := beekond beekonctl beekon-sim
 # differs from build to build, and left its mark in what stays: without it, the same bytes come out each time.
 RELEASE := -c release --static-swift-stdlib -Xswiftc -gnone -Xswiftc -use-ld=lld -Xlinker -s -Xlinker --no-export-dynamic \
     -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --no-eh-frame-hdr -Xlinker -T -Xlinker $(CURDIR)/etc/build/release.ld
+# beekon-server's, as in etc/build/server.
+SERVER_RELEASE := -c release --product beekon-server --static-swift-stdlib -Xlinker -s
 SWIFT_BUILD := swift build --scratch-path $(BUILD)
 # For another machine than this: its architecture and suite.
 OWN = $(shell etc/build/cross --here)
@@ -53,7 +64,7 @@ OTHER := $(if $(ARCH)$(SUITE),$(if $(filter-out $(OWN),$(ARCH) $(SUITE)),$(or $(
 
 # The builds share one folder, and SwiftPM uses every core by itself.
 .NOTPARALLEL:
-.PHONY: help deps build run test seconds nightly on lint manuals check server server-build test-server fuzz-server simulate server-deb conservation overload fleet fleet-simulation fleet-live bench-server fuzz bench soak system-test test-arm64 install uninstall deb cross clean venv
+.PHONY: help deps build run test seconds nightly on lint manuals check server server-build test-server fuzz-server simulate server-deb conservation overload fleet fleet-simulation fleet-live bench-server fuzz bench soak system-test test-arm64 install uninstall deb cross release release-test server-cross clean venv
 
 help:  ## Show these verbs
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -121,8 +132,8 @@ fuzz-server:  ## Fuzz what beekon-server reads of uploads, commands and small bo
 	@etc/build/server deps
 	@etc/build/server fuzz
 
-server-deb: server-build  ## Build the Debian package of beekon-server in server/.build/deb
-	@etc/build/server-deb
+server-deb: $(if $(OTHER),server-cross,server-build)  ## Build the Debian package of beekon-server in server/.build/deb; ARCH=arm64 SUITE=trixie
+	@etc/build/server-deb server/.build $(if $(OTHER),$(BUILD) $(OTHER))
 
 conservation: venv  ## 200 kills and 20 immediate stops of PostgreSQL under ten beekond and three servers; KILLS=200
 	@etc/build/server deps
@@ -186,6 +197,20 @@ test-arm64: deps venv  ## Run the Swift tests, and Python tests that matter ther
 cross:
 	@for product in $(PRODUCTS); do etc/build/cross $(OTHER) --build $(BUILD) -- $(RELEASE) --product $$product || exit; done
 	@etc/build/binary $(BUILD)/cross/$(lastword $(OTHER))-$(firstword $(OTHER))/release $(PRODUCTS)
+
+release:  ## Packages, source, a signed apt repository, SBOM and sums of VERSION=0.1.0, with URL=, KEY= (docs/release.md)
+	@etc/build/deps release
+	@etc/build/release $(or $(VERSION),$(error which version? VERSION=0.1.0)) --url "$(URL)" --key "$(KEY)" \
+	    $(addprefix --also-key ,$(ALSO_KEYS)) $(if $(PACKAGES),--packages "$(PACKAGES)") $(if $(OUT),--out "$(OUT)") \
+	    $(if $(REHEARSAL),--rehearsal)
+
+release-test:  ## Test as root what a release is, with small packages: apt of both suites installs, upgrades, refuses
+	@etc/build/release-test $(BUILD)
+
+server-cross:
+	@etc/build/server deps
+	@mkdir -p server/.build
+	@etc/build/cross $(OTHER) --build $(BUILD) --server -- $(SERVER_RELEASE)
 
 clean:  ## Remove what building, running and testing left here
 	rm -rf .build .build-* .build_* .run .venv server/.build

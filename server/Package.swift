@@ -68,7 +68,7 @@ let package = Package(
         target(
             "Page",
             [
-                "CServerCrypto", beekond("CZlib"),
+                "CServerCrypto", beekond("CZlib"), beekond("SQLite"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -109,6 +109,7 @@ let package = Package(
         test(
             "Page",
             [
+                beekond("SQLite"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -18,7 +18,7 @@ public struct UUIDv7: Hashable, Comparable, Sendable {
         self = id
     }
 
-    /// The same, without copying the bytes into an array first.
+    /// Reads an id from 16 bytes, without copying them into an array first; nil for another count.
     public init?(bytes: UnsafeRawBufferPointer) {
         guard bytes.count == 16 else { return nil }
         high = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))

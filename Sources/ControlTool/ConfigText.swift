@@ -18,7 +18,7 @@ package enum ConfigText {
     ) throws(Failure) -> (key: String, value: JSONValue) {
         guard let sign = argument.firstIndex(of: "="), sign > argument.startIndex else {
             throw Failure(
-                "\(Text.cut(argument, to: 80)) is no setting: write key=value, such as "
+                "\(Text.cut(argument, to: 80)) is not a setting: write key=value, such as "
                     + "tracking.interval_seconds=10", exitCode: 64)
         }
         let key = String(argument[..<sign])

@@ -13,7 +13,7 @@ package struct DestinationNames {
         self.name = Text.cut(Text.safe(name ?? Self.main), to: 32)
     }
 
-    /// Its table in the configuration: `sync`, or `destination.NAME`.
+    /// Table of the destination in the configuration: `sync`, or `destination.NAME`.
     package var table: String { isMain ? "sync" : "destination." + name }
     /// `the server`, or whose it is.
     var server: String { isMain ? "the server" : "the server of " + name }

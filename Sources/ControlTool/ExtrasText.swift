@@ -4,7 +4,7 @@ package enum ExtrasText {
     package static func pair(_ argument: String) throws(Failure) -> (name: String, text: String) {
         guard let sign = argument.firstIndex(of: "="), sign > argument.startIndex else {
             throw Failure(
-                "\(Text.safe(argument)) is no extra: write name=text, such as driver=7", exitCode: 64)
+                "\(Text.safe(argument)) is not an extra: write name=text, such as driver=7", exitCode: 64)
         }
         return (String(argument[..<sign]), String(argument[argument.index(after: sign)...]))
     }

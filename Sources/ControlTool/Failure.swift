@@ -65,7 +65,7 @@ package struct Failure: Error, Equatable, Sendable {
                 "beekond refuses \"\(name)\" as it was given: correct it, or upgrade and restart a beekond that does not know it",
                 exitCode: 76)
         case .expectedMore:
-            Failure("beekond wants to stream here: beekonctl and beekond differ in version", exitCode: 76)
+            Failure("beekond tries to stream here: beekonctl and beekond differ in version", exitCode: 76)
         case .other(let name, _):
             Failure("beekond answered \(name): journalctl -u beekond says why", exitCode: 70)
         }

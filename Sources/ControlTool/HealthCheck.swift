@@ -9,9 +9,9 @@ package struct HealthCheck: Encodable, Sendable {
         case degraded
         /// Fixes do not come, are not stored, or are not accepted, and waiting does not help.
         case failing
-        /// It does not answer.
+        /// The daemon does not answer.
         case noDaemon = "no_daemon"
-        /// It cannot be asked from here, and may be well.
+        /// The daemon cannot be asked from here, and may be well.
         case unknown
     }
 

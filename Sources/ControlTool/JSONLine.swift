@@ -9,7 +9,7 @@ package enum JSONLine {
         escaped(String(decoding: try JSONEncoder.wire.encode(value), as: UTF8.self))
     }
 
-    /// The same for a location, optimised because there may be 100,000 of them.
+    /// One line for a location, optimised because there may be 100,000 of them.
     package static func encode(_ location: Wire.Location) throws -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(420)

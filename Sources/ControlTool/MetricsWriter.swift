@@ -9,7 +9,7 @@ struct MetricsWriter {
     struct Sample {
         var labels: [(name: String, value: String)]
         var value: Double
-        /// Of a histogram: `_bucket`, `_sum`, `_count`.
+        /// For a sample of a histogram: `_bucket`, `_sum`, `_count`.
         var suffix = ""
 
         init(_ value: Double, _ labels: (name: String, value: String)..., suffix: String = "") {
@@ -42,7 +42,7 @@ struct MetricsWriter {
         }
     }
 
-    /// The same with one value, which may be missing.
+    /// Adds a metric with one value, which may be missing.
     mutating func add(_ name: String, _ kind: Kind, _ help: String, _ value: Double?) {
         add(name, kind, help, value.map { [Sample($0)] } ?? [])
     }

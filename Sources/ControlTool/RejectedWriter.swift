@@ -47,7 +47,7 @@ package struct RejectedWriter {
     private mutating func reason(_ row: Wire.Rejected) -> [String] {
         guard row.reason != said else { return [] }
         said = row.reason
-        let text = "  " + (said.map { "said: " + Text.safe($0) } ?? "nothing was said:")
+        let text = "  " + (said.map { "said: " + Text.safe($0) } ?? "no reason was given:")
         guard let columns else { return [text] }
         return Text.wrap(text, width: columns - 2).map { "  " + $0 }
     }

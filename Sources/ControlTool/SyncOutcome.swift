@@ -73,7 +73,7 @@ package enum SyncOutcome {
     private static func permanent(_ result: Wire.Sync.Result, _ place: String) -> String {
         let number = result.httpStatus.map { "\($0)" } ?? Text.safe(result.error ?? "with a refusal")
         let reason = result.httpStatus == nil ? nil : result.reason
-        return number + place + ", which will not change by itself"
+        return number + place + ", which retrying will not change"
             + (reason.map { ": " + Text.cut(Text.safe($0), to: 400) } ?? "")
     }
 
@@ -140,7 +140,7 @@ package enum ServerWords {
         return "\(status)" + (reason.map { ": " + Text.cut(Text.safe($0), to: 400) } ?? "")
     }
 
-    /// The same behind a statement: ` (HTTP 422: …)`; empty where there was no answer.
+    /// The server's words, to stand behind a statement: ` (HTTP 422: …)`; empty where there was no answer.
     static func suffix(_ status: Int?, _ reason: String?) -> String {
         code(status, reason).map { " (HTTP \($0))" } ?? ""
     }

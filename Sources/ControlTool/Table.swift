@@ -9,7 +9,7 @@ struct Table {
         var worth = 0
     }
 
-    /// Those that are shown, by their place among all.
+    /// Columns that are shown, by their place among all.
     private let shown: [Int]
     private let all: [Column]
 

@@ -122,7 +122,7 @@ package struct Palette: Sendable {
     package func bad(_ text: String) -> String { code("1;31", text) }
     /// A heading.
     package func strong(_ text: String) -> String { code("1", text) }
-    /// Of minor interest.
+    /// Marks text of minor interest.
     package func faint(_ text: String) -> String { code("2", text) }
 
     private func code(_ code: String, _ text: String) -> String {

@@ -13,13 +13,13 @@ package enum TokenSeed {
     /// - Returns: at least one token.
     package static func parse(_ bytes: [UInt8], now: Timestamp) throws -> Wire.SeedAuth.Parameters {
         guard bytes.count <= limit, let text = String(validating: bytes, as: UTF8.self) else {
-            throw Failure("this is no token: give one line of text, or a JSON object", exitCode: 65)
+            throw Failure("this is not a token: give one line of text, or a JSON object", exitCode: 65)
         }
         guard text.first(where: { !$0.isWhitespace }) == "{" else {
             return .init(accessToken: try token(text))
         }
         guard let object = try? JSONDecoder().decode([String: JSONValue].self, from: Data(bytes)) else {
-            throw Failure("this is no JSON object", exitCode: 65)
+            throw Failure("this is not a JSON object", exitCode: 65)
         }
         var parameters = Wire.SeedAuth.Parameters()
         parameters.accessToken = string(object, ["access_token", "accessToken", "token"])
@@ -48,7 +48,7 @@ package enum TokenSeed {
         guard !token.isEmpty,
             !token.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
         else {
-            throw Failure("this is no token: it is empty, or has control characters", exitCode: 65)
+            throw Failure("this is not a token: it is empty, or has control characters", exitCode: 65)
         }
         return String(token)
     }

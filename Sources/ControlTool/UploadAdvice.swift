@@ -70,7 +70,7 @@ struct UploadAdvice {
         case "permanent":
             let batch = isOneRow ? "" : "or \(names.table).batch_size after 413, "
             return
-                "The answer\(code) of \(names.server) will not change by itself: correct \(names.table).url, "
+                "Retrying will not change the answer\(code) of \(names.server): correct \(names.table).url, "
                 + batch + again
         default: return "\(names.upload) failed\(code): journalctl -u beekond says why. \(kept)"
         }
@@ -81,7 +81,7 @@ struct UploadAdvice {
         let kept = "Nothing is lost: \(Quantity.count(sync.pending)) locations are kept."
         guard sync.failure == "auth" else {
             return
-                "\(names.capitalisedBroker) refuses a message (MQTT \(code)), which will not change by itself: journalctl "
+                "\(names.capitalisedBroker) refuses a message (MQTT \(code)), which retrying will not change: journalctl "
                 + "-u beekond says why. \(kept)"
         }
         return
@@ -102,7 +102,7 @@ struct UploadAdvice {
         ]
     }
 
-    /// It fails, and there is nothing to say but that.
+    /// Uploads fail, and there is nothing to say but that.
     var isRetrying: Bool {
         hasTrouble && sync.state != .failed && sync.state != .deferred && !isOversized
             && sync.lastMqttCode != 16

@@ -3,7 +3,7 @@ internal import Glibc
 
 /// A time zone: its offset from UTC as a function of time.
 package struct Zone: Sendable {
-    /// Its name in tables.
+    /// Name of the zone in tables.
     package let name: String
     private let rule: @Sendable (Int64) -> Int
 

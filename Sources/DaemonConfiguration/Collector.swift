@@ -20,7 +20,7 @@ struct Assignment {
         return "\(key.name).\(key.ignoresCase ? entry.lowercased() : entry)"
     }
 
-    /// The same, made to fit a wider range.
+    /// The assignment, checked again by the wider range of its key.
     var relaxed: Assignment {
         var found = self
         guard let accepted = try? key.relaxed.check(written) else { return found }

@@ -70,7 +70,7 @@ struct DestinationDraft {
         return sync
     }
 
-    /// Of the headers; nil when they have none.
+    /// Content type among the headers; nil when they have none.
     private var contentType: String? {
         sync.headers.first { $0.name.lowercased() == Rules.contentType }?.value.text
     }

@@ -90,7 +90,7 @@ extension Key {
                 "PEM file of the client certificate."),
             .file("sync.client_key", \.main.sync.clientKey, "PEM file of the certificate's key."),
             .optionalText(
-                "sync.proxy", \.main.sync.proxy, Rules.proxyURL, "Proxy; the environment is not asked.",
+                "sync.proxy", \.main.sync.proxy, Rules.proxyURL, "Proxy; the environment is ignored.",
                 .address
             ).leading,
             .text(
@@ -109,7 +109,7 @@ extension Key {
         [
             .optionalText(
                 "sync.device_id", \.main.format.deviceID, Rules.identifier,
-                "What the server knows this vehicle by; owntracks and osmand need it, over "
+                "Name by which the server knows this vehicle; owntracks and osmand need it, over "
                     + "MQTT without dots, which some brokers change in a topic."
             ).only(.template, .overland, .owntracks, .osmand),
             .secret(
@@ -181,7 +181,7 @@ extension Key {
         [
             .flag(
                 "sync.commands.enabled", \.main.commands.isEnabled,
-                "Do what the server asks for in its answers."),
+                "Carry out the commands in the server's answers."),
             .list(
                 "sync.commands.allow", \.main.commands.allow, limit: Settings.Commands.Name.allCases.count,
                 Rules.serverCommand, "The commands that it may give, such as [\"start\", \"stop\"]."),
@@ -190,7 +190,7 @@ extension Key {
                 "The settings that it may change, such as [\"tracking.interval_seconds\"]."),
             .integer(
                 "sync.commands.max", \.main.commands.max, 1...64, "commands",
-                "Most in one answer; with more, all of them are refused."),
+                "Most commands in one answer; with more, all of them are refused."),
             .list(
                 "sync.commands.verify_keys", \.main.commands.keyFiles, limit: 4, Rules.verifyKey,
                 "PEM files of Ed25519 keys, one of which must have signed what the server asks for."),

@@ -70,8 +70,8 @@ extension Key {
         return nil
     }
 
-    /// The same by name. An unknown name may be a setting of another version: it needs no rights only in the tables
-    /// in which everything may be tuned.
+    /// Whether the setting of this name needs admin rights. An unknown name may be a setting of another
+    /// version: it needs no rights only in the tables in which everything may be tuned.
     package static func needsAdmin(_ name: String) -> Bool {
         if let key = named(name)?.key { return key.needsAdmin }
         return !["tracking.", "extras."].contains { name.hasPrefix($0) }

@@ -54,7 +54,7 @@ package struct Key: Sendable {
         case list(@Sendable (String) -> String?, limit: Int)
         /// A table whose names are the operator's choice; name and value each have a rule.
         case open(@Sendable (_ name: String, _ value: String) -> String?)
-        /// The same, whose values may also be numbers, true and false.
+        /// An open table whose values may also be numbers, true and false.
         case openValues(@Sendable (_ name: String, _ value: String) -> String?)
     }
 
@@ -115,7 +115,8 @@ extension Key {
         self.traits = traits
     }
 
-    /// The same of a further destination: its table takes the place of `[sync]` for as long as it is read or written.
+    /// The key of a further destination: its table takes the place of `[sync]` for as long as it is read or
+    /// written.
     func placed(in destination: String) -> Key {
         var key = self
         key.name = "destination.\(destination)" + name.dropFirst("sync".count)
@@ -153,19 +154,19 @@ extension Draft {
 }
 
 extension Key {
-    /// The same, for everybody who may open the control socket: intervals, sizes and thresholds.
+    /// The key, settable by everybody who may open the control socket: for intervals, sizes and thresholds.
     var tunable: Key { with(.tunable) }
 
-    /// The same, subject to ``Custody``.
+    /// The key, subject to ``Custody``.
     var leading: Key { with(.leading) }
 
-    /// The same, for configuration files alone.
+    /// The key, for configuration files alone.
     var fileOnly: Key { with(.fileOnly) }
 
-    /// The same, where a text may stand for a list of one.
+    /// The key, with a text allowed to stand for a list of one.
     var single: Key { with(.single) }
 
-    /// The same, for these formats alone.
+    /// The key, for these formats alone.
     func only(_ formats: Settings.Format.Name...) -> Key {
         var key = self
         key.formats = Set(formats)

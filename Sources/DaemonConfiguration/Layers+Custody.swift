@@ -19,7 +19,7 @@ extension Layers {
         guard let first = secrets.first else { return nil }
         let more = secrets.count > 1 ? " and \(secrets.count - 1) more" : ""
         return
-            "leads secrets of the configuration files (\(first.escaped)\(more)) elsewhere than the files do; "
+            "would send secrets of the configuration files (\(first.escaped)\(more)) to another host than the files do; "
             + "only root may set it (sudo beekonctl config set), or write it into a file"
     }
 

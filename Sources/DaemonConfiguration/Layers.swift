@@ -18,7 +18,7 @@ package struct Layers: Sendable {
         base = try whole.finish()
     }
 
-    /// The same without tokens to begin with: see ``Loaded/withoutSeeds``.
+    /// The layers without tokens to begin with: see ``Loaded/withoutSeeds``.
     package var withoutSeeds: Layers {
         var layers = self
         layers.forgetsSeeds = true
@@ -30,7 +30,7 @@ package struct Layers: Sendable {
         package let loaded: Loaded
         /// Runtime settings that are no good, or do not go with the rest: names, and why. None of them is in force.
         package let leftOut: [String: String]
-        /// The same of the server's settings.
+        /// What became of the server's settings.
         package var server = ServerPart()
     }
 
@@ -82,7 +82,7 @@ package struct Layers: Sendable {
         }
     }
 
-    /// Those of `kept` to blame, at least one, and why.
+    /// The names in `kept` that are to blame, at least one, and why.
     ///
     /// - Parameter above: adds what is laid over them.
     func culprits(

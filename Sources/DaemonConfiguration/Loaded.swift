@@ -10,21 +10,21 @@ package struct Loaded: Sendable, Equatable {
     /// `(set)`.
     package let listing: [Entry]
 
-    /// The same while there is a URL that must not be used.
+    /// The settings while there is a URL that must not be used.
     var awaitingSync: Loaded {
         var settings = settings
         settings.awaitsSync = true
         return Loaded(settings: settings, warnings: warnings, listing: listing)
     }
 
-    /// The same while nobody knows what was set at run time.
+    /// The settings while nobody knows what was set at run time.
     var holdingRows: Loaded {
         var settings = settings
         settings.holdsRows = true
         return Loaded(settings: settings, warnings: warnings, listing: listing)
     }
 
-    /// The same with something in force that a server has set.
+    /// The settings with something in force that a server has set.
     var withServersSettings: Loaded {
         var settings = settings
         settings.hasServersSettings = true

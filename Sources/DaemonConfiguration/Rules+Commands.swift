@@ -10,7 +10,7 @@ extension Rules {
         let names = Settings.Commands.Name.allCases.map(\.rawValue)
         guard !names.contains(text) else { return nil }
         let hint = Nearest.name(to: text, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
-        return "is no command of a server; use \(names.joined(separator: ", "))\(hint)"
+        return "is not a command of a server; use \(names.joined(separator: ", "))\(hint)"
     }
 
     /// A server has the rights of a member of group beekon, and less.

@@ -129,7 +129,8 @@ enum Rules {
         return nil
     }
 
-    /// The same of an upload. A type of the body is some formats' to have: ``SettingsBuilder`` looks at that.
+    /// Checks a header of an upload. A type of the body is some formats' to have: ``SettingsBuilder`` looks
+    /// at that.
     static func uploadHeader(_ name: String, _ value: String) -> String? {
         guard name.lowercased() == contentType else { return header(name, value) }
         guard (1...typeLimit).contains(value.utf8.count),
@@ -172,7 +173,8 @@ enum Rules {
         guard (1...32).contains(text.utf8.count),
             text.utf8.allSatisfy({ isWordByte($0) || ".:@*?".utf8.contains($0) })
         else {
-            return "is no name of an interface; write one as ip link shows it, such as \"wwan0\" or \"ppp*\""
+            return
+                "is not the name of an interface; write one as ip link shows it, such as \"wwan0\" or \"ppp*\""
         }
         return nil
     }

@@ -24,7 +24,7 @@ package enum Seeds {
 }
 
 extension Loaded {
-    /// The same without tokens to begin with: those that have been adopted go on.
+    /// The settings without tokens to begin with: tokens that have been adopted go on.
     package var withoutSeeds: Loaded {
         var settings = settings
         settings.sync = settings.sync?.withoutSeeds

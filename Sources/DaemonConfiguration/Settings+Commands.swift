@@ -1,7 +1,7 @@
 extension Settings {
     /// What the server of a destination may ask of this vehicle, in its answers: the table `commands` of that destination.
     package struct Commands: Sendable, Equatable {
-        /// Those that are carried out; any other is refused.
+        /// Commands that are carried out; any other is refused.
         package var allow: Set<Name> = []
         /// Names of the settings that `set_config` and `unset_config` may change; the name of a table of texts (`extras`)
         /// stands for all that is in it.
@@ -37,7 +37,7 @@ extension Settings {
 
     /// The public half of a pair of Ed25519 keys (RFC 8032).
     package struct VerifyKey: Sendable, Equatable {
-        /// Its 32 bytes.
+        /// The 32 bytes of the key.
         package let bytes: [UInt8]
 
         /// - Returns: nil unless there are 32 bytes.

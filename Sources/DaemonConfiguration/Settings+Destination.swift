@@ -8,7 +8,7 @@ extension Settings {
 
         /// 1 to 32 of a–z, 0–9, - and _.
         package let name: String
-        /// Its table; the url is not empty.
+        /// Settings in its table; the url is not empty.
         package let sync: Sync
         /// `auth = "main"`: the tokens are those of `[sync.auth]`, which ``main`` alone refreshes, for the same scheme, host
         /// and port. ``Sync/auth`` is nil then.
@@ -23,7 +23,7 @@ extension Settings {
                 (97...122).contains(byte) || (48...57).contains(byte) || byte == 45 || byte == 95
             }
             guard isUsable, (1...32).contains(name.utf8.count) else {
-                return "is no name for a destination; use 1 to 32 of a-z, 0-9, - and _"
+                return "is not a name for a destination; use 1 to 32 of a-z, 0-9, - and _"
             }
             return nil
         }

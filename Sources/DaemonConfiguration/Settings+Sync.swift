@@ -59,9 +59,10 @@ extension Settings {
     package enum OnReject: String, Sendable, CaseIterable {
         /// All its rows go to the dead letters.
         case drop
-        /// It is halved until only the rows at fault are left.
+        /// The batch is halved until only the rows at fault are left.
         case isolate
-        /// The same request is tried again on the schedule, for servers that say so of what is not the rows' fault.
+        /// The request is repeated unchanged on the schedule, for servers that answer so to what is not the
+        /// rows' fault.
         case keep
     }
 
@@ -69,7 +70,7 @@ extension Settings {
     package struct Field: Sendable, Equatable {
         /// Name as written in the file.
         package var name: String
-        /// Its value, which is never shown.
+        /// The value, which is never shown.
         package var value: Secret
 
         package init(name: String, value: Secret) {

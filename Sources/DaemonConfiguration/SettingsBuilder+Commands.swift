@@ -38,7 +38,7 @@ extension SettingsBuilder {
         return [
             (
                 isPlain && address?.isLoopback == false, slot,
-                "whoever is on the way of an http url could command this vehicle, whatever \(table).allow_insecure_http says; "
+                "anybody on the path of an http url could command this vehicle, whatever \(table).allow_insecure_http says; "
                     + "use https"
             ),
             (

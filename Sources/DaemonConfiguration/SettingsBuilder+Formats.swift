@@ -46,7 +46,7 @@ extension SettingsBuilder {
         {
             addProblem(
                 "\(table).\(leaf)",
-                "is about MQTT, and \(table).url is none of mqtt:// or mqtts://; remove it")
+                "is about MQTT, and \(table).url is neither mqtt:// nor mqtts://; remove it")
         }
     }
 

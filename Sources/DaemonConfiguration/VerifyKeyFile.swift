@@ -41,7 +41,7 @@ enum VerifyKeyFile {
             !lines[end...].dropFirst().contains("-----BEGIN PUBLIC KEY-----")
         else {
             throw OpenFile.Refusal(
-                message: "is no PEM file with one public key; openssl pkey -pubout writes one")
+                message: "is not a PEM file with one public key; openssl pkey -pubout writes one")
         }
         let text = lines[lines.index(after: start)..<end].joined()
         guard let encoded = Base64.decode(text.utf8), encoded.starts(with: header),

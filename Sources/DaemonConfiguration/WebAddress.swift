@@ -86,7 +86,7 @@ extension Settings {
         return (address.scheme, address.host, address.port ?? ports[address.scheme] ?? 1080)
     }
 
-    /// Its scheme, login, host and port, as they are written, and nothing of what follows.
+    /// Scheme, login, host and port of a URL, as they are written, and nothing of what follows.
     package static func origin(of url: String) -> String {
         guard let colon = url.firstRange(of: "://") else { return url }
         return String(url[..<colon.upperBound]) + url[colon.upperBound...].prefix { !"/?#".contains($0) }

@@ -51,7 +51,7 @@ extension Checks {
         let option = DestinationNames(destination).option
         return .failed(
             name, text,
-            "beekonctl rejected list\(option) shows them; once the server is mended, beekonctl rejected retry\(option) sends "
+            "beekonctl rejected list\(option) shows them; once the server is fixed, beekonctl rejected retry\(option) sends "
                 + "them again")
     }
 
@@ -227,7 +227,7 @@ extension Checks {
                 name, "\(answered): it is in trouble or busy", "see its log; beekond tries again by itself")
         default:
             return .failed(
-                name, "\(answered), which will not change by itself", "see its log and \(table).url")
+                name, "\(answered), which retrying will not change", "see its log and \(table).url")
         }
     }
 

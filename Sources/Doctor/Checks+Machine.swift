@@ -55,7 +55,7 @@ extension Checks {
             if store.degraded {
                 return .failed(
                     "storage", "beekond cannot write in \(facts.stateDirectory)",
-                    store.lastError ?? "make room on, or mend, its disk")
+                    store.lastError ?? "free space on its disk, or repair it")
             }
             let lost = store.droppedUnsent + store.refused
             if lost > 0, facts.status?.degraded.contains("loss") ?? false {

@@ -15,13 +15,13 @@ package struct DestinationTrial {
 
     /// What came of it, as `--json` prints it.
     package struct Result: Encodable, Sendable {
-        /// Its name.
+        /// Name of the destination.
         package let destination: String
         /// `empty_batch` or `newest_location`.
         package let sent: String
         /// The HTTP status; nil when there was no answer.
         package let httpStatus: Int?
-        /// It was accepted, as far as the answer can be believed; by a broker: and came back.
+        /// The server accepted it, as far as the answer can be believed; with a broker: and it came back.
         package let accepted: Bool
         /// What happened, and what to do.
         package let text: String
@@ -134,7 +134,7 @@ package struct DestinationTrial {
         }
         return found.hasReturned
             ? "\(name) accepts the newest location, and it came back" + advice
-            : "The broker has the message, and does not give it back" + advice
+            : "The broker has the message, and does not return it" + advice
     }
 
     private func result(_ status: Int?, _ isAccepted: Bool, _ text: String) -> Result {

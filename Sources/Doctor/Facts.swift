@@ -16,7 +16,7 @@ package struct Facts: Sendable {
         case good(warnings: [String])
         /// There is none: all settings have their defaults.
         case missing
-        /// This user may not read it.
+        /// The user may not read the file.
         case unreadable
         /// The running daemon uses a file that cannot be located from here.
         case elsewhere

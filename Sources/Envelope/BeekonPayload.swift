@@ -32,7 +32,7 @@ package struct BeekonPayload: Sendable {
     /// One buffer for all batches.
     private var buffer: [UInt8] = []
 
-    /// Both stay the same for all batches.
+    /// Makes bodies for one device, whose parameters stay the same for all batches.
     ///
     /// - Parameter params: none of them has the name of a field of the envelope.
     package init(device: Device, params: BodyFields = BodyFields()) {

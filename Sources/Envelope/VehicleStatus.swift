@@ -19,7 +19,7 @@ package struct VehicleStatus: Equatable, Sendable {
     package var ignition: Bool?
     /// nil where there is none.
     package var battery: Battery?
-    /// Of beekond.
+    /// Version of beekond.
     package var version: String
     /// Seconds since the daemon started.
     package var uptime: Int

@@ -65,7 +65,7 @@ package struct Fleet {
     /// What happens to many at once, in order.
     private var events: [Event]
 
-    /// Of a scenario.
+    /// One event of a scenario.
     private struct Event {
         var time: BootInstant
         var begins: Bool

@@ -3,11 +3,11 @@ internal import Base
 /// A request on its way.
 enum Flight: Equatable, Sendable {
     case none
-    /// It reaches the server, which may have no room for another connection: `tries` before.
+    /// The request reaches the server, which may have no room for another connection: `tries` before.
     case arriving(at: BootInstant, tries: Int)
-    /// Its answer reaches the vehicle.
+    /// The answer reaches the vehicle.
     case answered(at: BootInstant, status: Int, retryAfter: Int?)
-    /// It is given up.
+    /// The request is given up.
     case failing(at: BootInstant, isForTime: Bool)
     /// A real server has it.
     case outside

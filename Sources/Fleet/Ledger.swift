@@ -6,7 +6,7 @@ package struct Ledger: Equatable, Sendable {
     package internal(set) var received = 0
     /// Batches that the server got again.
     package internal(set) var repeated = 0
-    /// Of the latest envelope without rows.
+    /// Bytes of the latest envelope without rows.
     var heartbeatBytes = 0
     /// Seconds that a vehicle has waited at most, online with something pending, until something was accepted.
     package internal(set) var longestWait = 0.0

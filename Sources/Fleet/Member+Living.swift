@@ -20,7 +20,7 @@ extension Member {
         if isDriving { whereabouts.routeEdge = nextGap(now: now) }
     }
 
-    /// Its computer would run if there were no power cut.
+    /// The vehicle's computer would run if there were no power cut.
     var wantsPower: Bool { habits.isAlwaysOn || whereabouts.isDriving }
 
     // MARK: Ignition

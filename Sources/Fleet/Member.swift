@@ -26,6 +26,6 @@ package struct Member: Sendable {
         return due
     }
 
-    /// It stores what it drives.
+    /// The vehicle stores what it drives.
     var isRecording: Bool { whereabouts.isDriving && whereabouts.power == .on }
 }

@@ -36,7 +36,7 @@ final class PayloadMill {
     private(set) var made = 0
     private var random: SplitMix64
 
-    /// Of each number of rows.
+    /// Sizes that are kept for each number of rows.
     private static let samples = 32
 
     /// - Parameters:
@@ -152,7 +152,7 @@ final class PayloadMill {
         return location
     }
 
-    /// That of a real body with as many rows, or with the nearest number of which there was one.
+    /// The size of a real body with as many rows, or with the nearest number of which there was one.
     private func size(_ rows: Int) -> Int {
         for distance in 0..<max(sizes.count, rows + 1) {
             for near in [rows - distance, rows + distance]

@@ -19,7 +19,7 @@ package struct ServerModel: Sendable {
         /// As measured on two cores.
         package init() {}
 
-        /// The same with a writer that takes `factor` times as long.
+        /// The capacity with a writer that takes `factor` times as long.
         package func slowed(_ factor: Double) -> Capacity {
             var slow = self
             (slow.request, slow.row) = (request * factor, row * factor)
@@ -44,7 +44,7 @@ package struct ServerModel: Sendable {
     package var isDown = false
     /// When each request that is inside, or in the backlog, will have been answered, in order.
     private var ends: [BootInstant] = []
-    /// Those before have been answered.
+    /// How many requests at the front of `ends` have been answered.
     private var first = 0
     private var isFreeAt = BootInstant(nanoseconds: 0)
 
@@ -75,7 +75,7 @@ package struct ServerModel: Sendable {
         return .answered(isFreeAt, status: 200)
     }
 
-    /// It goes down: what is inside is lost.
+    /// The server goes down: what is inside is lost.
     package mutating func empty(at now: BootInstant) {
         (ends, first, isFreeAt) = ([], 0, now)
     }

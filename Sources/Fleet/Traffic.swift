@@ -2,11 +2,11 @@ package import Base
 
 /// What reached the server, second by second.
 package struct Traffic: Sendable {
-    /// Of one second.
+    /// What reached the server in one second.
     package struct Second: Equatable, Sendable {
         /// Requests that came, whatever became of them; a connection that was asked for again counts once.
         package var requests: UInt32 = 0
-        /// Of these, accepted.
+        /// Requests that were accepted.
         package var accepted: UInt32 = 0
         /// Answered with 503.
         package var shed: UInt32 = 0

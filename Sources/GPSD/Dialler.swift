@@ -7,7 +7,7 @@ package struct Dialler {
 
     /// What is known of a host.
     package enum Lookup {
-        /// Its addresses, in the order in which they are tried.
+        /// Addresses of the host, in the order in which they are tried.
         case known([Dial])
         /// Somebody has been asked.
         case asked(HostLookup)

@@ -46,7 +46,7 @@ package struct Epochs: Sendable {
         return closed
     }
 
-    /// The same, appending to an array whose storage is reused.
+    /// Adds a report, appending the epochs that it closes to an array whose storage is reused.
     mutating func add(_ tpv: TPV, now: BootInstant, into closed: inout [TPV]) {
         guard let time = tpv.time else { return }
         let index = index(of: tpv.device)

@@ -5,7 +5,7 @@ internal import Glibc
 package struct DeviceMonitor: ~Copyable {
     /// What the kernel says of one.
     package struct Event: Equatable, Sendable {
-        /// Such as `change`, `add` or `remove`.
+        /// What happened, such as `change`, `add` or `remove`.
         package var action: String
         /// In sysfs, below `/sys`.
         package var path: String

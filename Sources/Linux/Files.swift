@@ -52,7 +52,7 @@ package struct FileOpening: OptionSet, Sendable {
     package static let create = FileOpening(rawValue: 4)
     /// Empties it.
     package static let truncate = FileOpening(rawValue: 8)
-    /// It must be a directory.
+    /// The path must be a directory.
     package static let directory = FileOpening(rawValue: 16)
 }
 
@@ -65,7 +65,7 @@ package struct FileStatus: Equatable, Sendable {
     package let size: Int
     package let owner: UInt32
     package let group: UInt32
-    /// Its group or others may write to it.
+    /// Group or others may write to the file.
     package let isOpenToOthers: Bool
 
     package init(kind: Kind, size: Int, owner: UInt32, group: UInt32, isOpenToOthers: Bool) {

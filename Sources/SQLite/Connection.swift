@@ -18,7 +18,7 @@ public final class Connection {
         /// Is told the nanoseconds that COMMIT took, each time it has returned without an error.
         let record: @Sendable (Int64) -> Void
 
-        /// Both are called within each transaction: neither may wait.
+        /// Both closures are called within each transaction: neither may wait.
         public init(clock: @escaping @Sendable () -> Int64, record: @escaping @Sendable (Int64) -> Void) {
             self.clock = clock
             self.record = record

@@ -5,7 +5,7 @@ internal import CSQLite
 package final class DamagedFile {
     /// Bytes of a page.
     package let pageSize: Int
-    /// Of them, those that SQLite uses.
+    /// Bytes of a page that SQLite uses.
     package let usableSize: Int
     /// Pages are numbered from 1 to this.
     package let pageCount: Int

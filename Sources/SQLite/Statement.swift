@@ -13,7 +13,7 @@ public struct Statement: ~Copyable {
         try run(values)
     }
 
-    /// The same, with the values in an array.
+    /// Binds the values of an array, runs the statement to completion, and resets it for reuse.
     public func run(_ values: [Value]) throws(SQLiteError) {
         try bind(values)
         try run()

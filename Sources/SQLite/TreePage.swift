@@ -8,7 +8,7 @@ package struct TreePage {
         case tableLeaf = 13
 
         package var isLeaf: Bool { self == .indexLeaf || self == .tableLeaf }
-        /// Of a table with rowids; else of an index, or of a table without them.
+        /// Whether the page is of a table with rowids; else it is of an index, or of a table without them.
         package var hasRowids: Bool { self == .tableInterior || self == .tableLeaf }
         /// Interior pages of tables with rowids have none.
         package var hasRows: Bool { self != .tableInterior }

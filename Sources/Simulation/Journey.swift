@@ -10,7 +10,7 @@ package struct Journey: Sendable {
         case stand(seconds: Int)
         /// Changes to a speed in metres per second and keeps it, turning by `turn` degrees a second.
         case go(seconds: Int, speed: Double, turn: Double = 0)
-        /// The same, without satellite reception.
+        /// Goes on at a speed, without satellite reception.
         case unseen(seconds: Int, speed: Double)
 
         var seconds: Int {

@@ -10,9 +10,9 @@ package final class NetworkManagerLink {
     package enum News: Equatable, Sendable {
         /// NetworkManager calls the connection metered or not; it may not know, or guess.
         case metered(Metered)
-        /// It does not run, or does not know the question.
+        /// NetworkManager does not run, or does not know the question.
         case absent
-        /// It runs, and has not answered in time.
+        /// NetworkManager runs, and has not answered in time.
         case silent
     }
 
@@ -32,7 +32,7 @@ package final class NetworkManagerLink {
     private let bus: OpaquePointer
     private var news: [News] = []
     private var isAsking = false
-    /// It has changed since it was asked.
+    /// The answer has changed since NetworkManager was asked.
     private var isOutdated = false
 
     private static let name = "org.freedesktop.NetworkManager"

@@ -67,11 +67,11 @@ package struct AgeTrust: Sendable {
     package struct Lead: Equatable, Sendable {
         /// How far the time is ahead of the machine's run of the last 24 hours.
         package var days: Double
-        /// It got there in one step. Otherwise the machine may just be off at night.
+        /// The time got there in one step. Otherwise the machine may just be off at night.
         package var isOneStep: Bool
     }
 
-    /// Of the latest observation; nil when it began no doubt.
+    /// The lead of the latest observation; nil when it began no doubt.
     package private(set) var newLead: Lead?
     private var heard: BootInstant?
     private var kept: Memory?
@@ -147,7 +147,7 @@ package struct AgeTrust: Sendable {
         join()
     }
 
-    /// Those that ended closest to each other, as if the earlier had lasted as long as the later.
+    /// Joins the lines that ended closest to each other, as if the earlier had lasted as long as the later.
     private mutating func join() {
         while memory.lines.count > Self.limit {
             let lines = memory.lines

@@ -17,7 +17,7 @@ struct EdgeTree: Sendable {
     struct Meeting {
         /// The polygon.
         var owner: Int
-        /// It is crossed once, from one side to the other; false where rounding might decide.
+        /// The edge is crossed once, from one side to the other; false where rounding might decide.
         var isCrossed: Bool
         var edge: Edge
     }
@@ -92,7 +92,7 @@ struct EdgeTree: Sendable {
         var (west, east) = (0.0, 0.0)
         var (south, north) = (0.0, 0.0)
 
-        /// Of the corners that edges begin at.
+        /// Bounds of the corners that edges begin at.
         init(_ edges: [Edge]) {
             guard let first = edges.first else { return }
             (west, east, south, north) = (first.x, first.x, first.y, first.y)

@@ -1,7 +1,7 @@
 /// Whose geofences are, and what follows from it.
 extension Geofences {
-    /// Of what a server wants to add, the first that is a person's and has another shape there: it is not the server's to
-    /// change.
+    /// The first fence that a server wants to add but a person owns with another shape: the server may not
+    /// change it.
     package func personsAmong(_ new: [Geofence]) -> String? {
         new.first { fence in
             guard let known = item(fence.id), known.origin != .server else { return false }
@@ -9,10 +9,10 @@ extension Geofences {
         }?.id
     }
 
-    /// Those that servers have added.
+    /// Geofences that servers have added.
     package var ofServers: [Item] { items.filter { $0.origin == .server } }
 
-    /// It has become known whose those are of which it was not.
+    /// Settles whose the geofences are whose origin was not known.
     ///
     /// - Parameter isServers: whether it is a server's; of the others a person is the origin.
     package mutating func settleOrigins(isServers: (Item) -> Bool) {

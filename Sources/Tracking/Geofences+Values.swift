@@ -59,7 +59,7 @@ extension Geofences {
     package struct Outcome: Equatable, Sendable {
         /// To be recorded, in chronological order for each fence.
         package var crossings: [Crossing] = []
-        /// The same; after the crossings of this fix.
+        /// Stays to be recorded, in chronological order; after the crossings of this fix.
         package var stays: [Stay] = []
         /// To be stored in the same transaction as these.
         package var changes: [Change] = []
@@ -74,7 +74,7 @@ extension Geofences {
         package var entered: Timestamp
         /// How long the fence asked for.
         package var seconds: Double
-        /// Of the fix that showed it; later than it was due, if there was none then.
+        /// Time of the fix that showed it; later than it was due, if there was none then.
         package var time: Timestamp
     }
 }

@@ -7,7 +7,7 @@ package import Base
 /// having. The edges of polygons have one: most fixes touch none of them.
 package struct Geofences: Sendable {
     package static let limit = 10_000
-    /// Of all polygons together: bounds memory, the file and the longest reply.
+    /// Corners of all polygons together: bounds memory, the file and the longest reply.
     package static let cornerLimit = 100_000
     /// Metres; stands in for an unknown accuracy.
     package static let assumedAccuracy = 10.0
@@ -39,7 +39,7 @@ package struct Geofences: Sendable {
     private var times: [Timestamp?] = []
     private var origins: [Origin?] = []
     private var countOfServers = 0
-    /// Those of servers count as none: fixes say nothing of them. Neither stored nor listed.
+    /// Geofences that servers have set count as none: fixes say nothing of them. Neither stored nor listed.
     package var pausesServers = false
     private var indices: [String: Int] = [:]
     var trail = GeofenceTrail()
@@ -112,8 +112,8 @@ package struct Geofences: Sendable {
     /// The fence with this id, with its state; nil when there is none.
     package func item(_ id: String) -> Item? { indices[id].map { item(at: $0) } }
 
-    /// Those that the vehicle is in and whose exit nobody would hear of after a change, although it was to be reported: they
-    /// are removed or have another shape by then, or report no exits any more.
+    /// Fences that the vehicle is in and whose exit nobody would hear of after a change, although it was to
+    /// be reported: they are removed or have another shape by then, or report no exits any more.
     package func left(by changed: Geofences) -> [Item] {
         items.filter { item in
             guard item.isInside == true, item.fence.notifiesOnExit else { return false }
@@ -126,7 +126,7 @@ package struct Geofences: Sendable {
         (keys.compactMap { stays.entered[$0] } + [trail.points.last?.time].compactMap(\.self)).max()
     }
 
-    /// It is not known any more whether the vehicle is in these.
+    /// Forgets whether the vehicle is in these fences.
     package mutating func forgetStates(of keys: [Int64]) {
         let keys = Set(keys)
         for index in self.keys.indices where keys.contains(self.keys[index]) {

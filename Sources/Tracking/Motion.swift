@@ -33,7 +33,7 @@ package struct Motion: Sendable {
     package static let fastSpeed = 3.0
     /// Seconds that two fixes must be apart to establish movement.
     static let movingSpan = 1.0
-    /// The same for fixes without a reported speed.
+    /// Seconds that two fixes without a reported speed must be apart to establish movement.
     static let movingSpanWithoutSpeed = 30.0
     /// Metres; beyond this, and beyond four times the reach, the vehicle is being towed, whatever the speed says.
     static let towedDistance = 50.0
@@ -75,7 +75,7 @@ package struct Motion: Sendable {
         func distance(to place: Coordinate) -> Double { start?.place.distance(to: place) ?? 0 }
     }
 
-    /// Of the latest fixes, until the state changes or time runs backwards.
+    /// What the latest fixes have in common, until the state changes or time runs backwards.
     private struct Streaks: Sendable {
         var brisk = Streak()
         var fast = Streak()

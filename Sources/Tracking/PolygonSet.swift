@@ -134,7 +134,8 @@ struct PolygonSet: Sendable {
         return found.metres
     }
 
-    /// Of one that is outside: a path may lead through it, and so far inside that it counts.
+    /// Whether a path may lead through a polygon that the vehicle is outside of, and so far inside that it
+    /// counts.
     private func mayPassThrough(_ index: Int, _ view: PolygonOutline.Viewpoint) -> Bool {
         guard view.reach.isFinite else { return true }
         let side = sides[index]

@@ -12,10 +12,11 @@ struct SettlingRun: Sendable {
     private static let span = 2.0
     /// gpsd_json(5): "Verify 3 consecutive 3D fixes before believing it is UTC."
     private static let fixes3D = 3
-    /// The same for fixes of any kind, for receivers that know no altitude.
+    /// Consecutive fixes of any kind before the time is believed, for receivers that know no altitude.
     private static let fixes = 5
 
-    /// Those that are handed on if the time settles; the oldest are missing where there were more than `limit`.
+    /// Fixes that are handed on if the time settles; the oldest are missing where there were more than
+    /// `limit`.
     private(set) var kept: [ReceiverTime.Arrival] = []
     /// The newest fix, whether it is kept or not; nil: the run has not begun.
     private(set) var last: (time: Timestamp, now: BootInstant)?

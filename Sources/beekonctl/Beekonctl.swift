@@ -18,7 +18,7 @@ struct Beekonctl: ParsableCommand {
             today or yesterday.
 
             EXIT CODES follow sysexits.h: 0 done, 64 usage, 65 data refused, 69 beekond not reachable, 74 input or \
-            output, 75 try again later, 76 an answer that stays as it is, 77 permission, 78 configuration.
+            output, 75 try again later, 76 refused, and retrying does not help, 77 permission, 78 configuration.
             """,
         version: "0.1.0",
         groupedSubcommands: [

@@ -7,7 +7,7 @@ import Glibc
 struct DestinationCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "destination",
-        abstract: "Test a destination, owe a new one what was stored before it, or forget one that is gone.",
+        abstract: "Test a destination, backfill a new one, or forget one that is gone.",
         subcommands: [Test.self, Backfill.self, Forget.self])
 
     struct Test: ParsableCommand {
@@ -64,8 +64,8 @@ struct DestinationCommand: ParsableCommand {
             commandName: "backfill",
             abstract: "Send a destination what was stored before it was added, too.",
             discussion: """
-                A new destination gets what is stored from then on. This owes it the older locations that are \
-                still stored as well, but none that it has been owed before. Requires root or group beekon-admin.
+                A new destination gets what is stored from then on. This also queues the older locations that are \
+                still stored, but none that were queued for it before. Requires root or group beekon-admin.
 
                 EXAMPLES:
                   beekonctl destination backfill home
@@ -91,7 +91,7 @@ struct DestinationCommand: ParsableCommand {
                     result,
                     text: [
                         result.owed == 0
-                            ? "nothing to add: \(name) has been owed all that is stored of that time"
+                            ? "nothing to add: all that is stored of that time has been queued for \(name) before"
                             : "\(Quantity.count(result.owed)) more pending for \(name): \(common.whenItGoes(to: name))"
                     ])
             }
@@ -114,11 +114,11 @@ struct DestinationCommand: ParsableCommand {
     struct Forget: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "forget",
-            abstract: "Give up what waits for a destination that is not configured any more.",
+            abstract: "Give up the backlog of a destination that is no longer configured.",
             discussion: """
-                Its backlog, frozen batches and dead letters go, and locations that nobody else is owed are \
-                deleted. Take its table out of the configuration, and beekonctl reload, first. Requires root \
-                or group beekon-admin.
+                Deletes its backlog, frozen batches and dead letters, and the locations that no other \
+                destination is to get. First take its table out of the configuration, and run beekonctl \
+                reload. Requires root or group beekon-admin.
 
                 EXAMPLE:
                   beekonctl destination forget home

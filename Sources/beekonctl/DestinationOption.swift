@@ -6,7 +6,7 @@ import ControlTool
 struct DestinationOption: ParsableArguments {
     @Option(
         name: .customLong("destination"),
-        help: "One of beekonctl destinations; without it, main, which is [sync].",
+        help: "A destination, as beekonctl destinations lists them; without it, main, which is [sync].",
         completion: .destinations)
     var name: String?
 }

@@ -7,8 +7,8 @@ struct DestinationsCommand: ParsableCommand {
         commandName: "destinations",
         abstract: "List where locations are sent: state, backlog and last success of each destination.",
         discussion: """
-            main is [sync]; each table [destination.NAME] is one more. An orphaned one is not configured any \
-            more: what it is owed waits until it is again, or is forgotten. OLDEST and LAST SUCCESS are ages. \
+            main is [sync]; each table [destination.NAME] is one more. An orphaned one is no longer \
+            configured: its backlog is kept until it is configured again, or forgotten. OLDEST and LAST SUCCESS are ages. \
             beekonctl status says what is wrong.
 
             EXAMPLES:

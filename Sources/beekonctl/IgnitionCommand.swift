@@ -5,11 +5,11 @@ import ControlTool
 struct IgnitionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ignition",
-        abstract: "Say whether the ignition is on, or show what is known of it.",
+        abstract: "Set the state of the ignition, or show it.",
         discussion: """
-            For vehicle.ignition = "manual": by hand, or from a udev rule, a UPS program or a CAN reader. It is kept when \
-            the command returns; saying the same twice changes nothing. After a reboot it is unknown until somebody says \
-            it again.
+            For vehicle.ignition = "manual": by hand, or from a udev rule, a UPS program or a CAN reader. It is stored \
+            when the command returns; setting the same state twice changes nothing. After a reboot it is unknown until \
+            it is set again.
 
             EXAMPLES:
               beekonctl ignition on

@@ -5,10 +5,10 @@ import ControlTool
 struct MotionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "motion",
-        abstract: "Say that the vehicle moves, or stands, before beekond finds out by itself.",
+        abstract: "Tell beekond that the vehicle is moving or stationary.",
         discussion: """
-            It holds for the next fix, which is stored as when motion changes by itself; from there on beekond watches \
-            as ever.
+            The next fix is stored as for a change of motion that beekond has found itself; from then on beekond \
+            decides again.
 
             EXAMPLE:
               beekonctl motion stationary

@@ -80,7 +80,7 @@ struct PlotCommand: ParsableCommand {
         if common.json { try common.print(summary, text: []) }
     }
 
-    /// Those that touch the track.
+    /// Trips that touch the track.
     private func trips(within summary: TrackSummary) throws -> [Wire.Trip] {
         var client = try common.connect()
         do {

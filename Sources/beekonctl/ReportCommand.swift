@@ -35,7 +35,7 @@ struct ReportCommand: ParsableCommand {
     func run() throws {
         try common.run {
             if output == "-", isatty(STDOUT_FILENO) == 1 {
-                throw Failure("an archive is nothing for a terminal: give -o FILE", exitCode: 64)
+                throw Failure("an archive cannot be shown on a terminal: give -o FILE", exitCode: 64)
             }
             let report = SupportReport(socket: common.path, configuration: config, hasTrack: withTrack)
             let (archive, gaps) = try make(report)

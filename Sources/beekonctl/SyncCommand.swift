@@ -9,7 +9,7 @@ struct SyncCommand: ParsableCommand {
         discussion: """
             Exits with 0 when nothing is left and nothing was refused, 65 when the server has refused locations \
             for good, also when the rest waits for something that passes, 75 when it cannot be reached or is \
-            busy at the moment, 76 when its answer will not change by itself, 77 when it refuses the credentials, 78 when no upload is \
+            busy at the moment, 76 when retrying will not change its answer, 77 when it refuses the credentials, 78 when no upload is \
             configured.
 
             Without NAME all destinations are asked to try, and the outcome is that of main; where main has no \

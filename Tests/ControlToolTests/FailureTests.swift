@@ -76,7 +76,7 @@ struct FailureTests {
         #expect(text("transient", error: "storage: disk full").hasPrefix("storage: disk full; "))
         #expect(
             text("permanent", 404, "no such tenant")
-                == "the server answered 404 at https://h.example/in, which will not change by itself: no such tenant; "
+                == "the server answered 404 at https://h.example/in, which retrying will not change: no such tenant; "
                 + "7 uploaded, 2 pending: beekonctl status says what to do")
         #expect(
             text("rejected", 422, "no plate", rejected: 20)

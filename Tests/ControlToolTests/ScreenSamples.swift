@@ -30,7 +30,7 @@ enum ScreenSamples {
             refused: 0),
         sync: sync, auth: .init(state: "none", failures: 0), destinations: [], geofences: 2, degraded: [])
 
-    /// The same daemon with everything going wrong at once, and hostile texts.
+    /// A daemon with everything going wrong at once, and hostile texts.
     static var broken: Wire.Status {
         var status = status
         status.source.health = .noDevice

@@ -72,7 +72,7 @@ import Testing
             ("allow = []\n", "4 sync.commands.enabled nothing is allowed"),
             (
                 "allow = [\"erase\"]\n",
-                "5 sync.commands.allow \"erase\" is no command of a server; use start, stop"
+                "5 sync.commands.allow \"erase\" is not a command of a server; use start, stop"
             ),
             ("allow = [\"set_confg\"]\n", "did you mean \"set_config\"?"),
             ("allow = [\"set_config\"]\n", "5 sync.commands.allow set_config can change nothing"),
@@ -105,7 +105,7 @@ import Testing
             ),
             (
                 "allow = [\"stop\"]\nverify_keys = [\"/etc/passwd\"]\n",
-                "\"/etc/passwd\" is no PEM file with one public key"
+                "\"/etc/passwd\" is not a PEM file with one public key"
             ),
         ])
     func refused(lines: String, message: String) throws {
@@ -213,10 +213,10 @@ import Testing
                 && loaded.warnings[0].contains("two.pem: everybody can change this key"))
         for (content, message) in [
             (Self.pem.replacing("PUBLIC", with: "PRIVATE"), "holds a private key"),
-            (Self.pem + Self.pem, "is no PEM file with one public key"),
+            (Self.pem + Self.pem, "is not a PEM file with one public key"),
             (Self.pem.replacing("MCowBQYDK2Vw", with: "MCowBQYDK2Vu"), "holds no Ed25519 key"),
             (Self.pem.replacing("HURo=", with: "HURo"), "holds no Ed25519 key"),
-            ("", "is no PEM file"), (String(repeating: "x", count: 5000), "is larger than 4096 bytes"),
+            ("", "is not a PEM file"), (String(repeating: "x", count: 5000), "is larger than 4096 bytes"),
         ] {
             try workshop.write(content, to: "one.pem")
             let problems = workshop.problems(text)

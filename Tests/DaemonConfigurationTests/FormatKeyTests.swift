@@ -187,8 +187,8 @@ extension Settings.Sync {
             for (bad, message) in [
                 ("metered_interfaces = \"wwan0\"", "write [\"…\"]"),
                 ("metered_interfaces = [1]", "found a list"),
-                ("metered_interfaces = [\"a b\"]", "no name of an interface"),
-                ("metered_interfaces = [\"\"]", "no name"),
+                ("metered_interfaces = [\"a b\"]", "not the name of an interface"),
+                ("metered_interfaces = [\"\"]", "not the name"),
                 (
                     "metered_interfaces = [\(Array(repeating: "\"a\"", count: 17).joined(separator: ","))]",
                     "at most 16"

@@ -46,7 +46,7 @@ final class Bench {
         finish()
     }
 
-    /// It has, and the uploaders go by it.
+    /// The reader has adopted the settings, and the uploaders go by them.
     func finish() {
         configurator.finish(.success(()), hub, now: instant(0))
         configurator.settle(late: [], hub, now: instant(0))

@@ -16,7 +16,7 @@ struct DecisiveKeysTests {
     enum Word: Sendable {
         /// All are made anew: the server knows the vehicle by it, or takes other requests.
         case dissolvesAll
-        /// Those that were refused for good are: it decides bytes, or where they go.
+        /// Batches that were refused for good are: the setting decides bytes, or where they go.
         case dissolvesRefused
         /// None: it decides no bytes.
         case nothing
@@ -35,7 +35,7 @@ struct DecisiveKeysTests {
             self.values = values
         }
 
-        /// The same for every format that can be told it.
+        /// A key with one pair of values for every format that can be told it.
         init(_ key: String, _ word: Word, _ one: String, _ other: String, in tables: [String] = every) {
             self.init(key, word, tables.map { ($0, one, other) })
         }

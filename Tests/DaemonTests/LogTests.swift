@@ -2,7 +2,8 @@ import Testing
 
 @testable import Daemon
 
-/// That each event is logged by some test, a run of all tests sees in the logs: `etc/build/test`.
+/// Events and their ids. A run of all tests sees in the logs that each event is logged by some test:
+/// `etc/build/test`.
 @Suite("the log")
 struct LogTests {
     @Test("no two events share an id, whose form is the journal's")

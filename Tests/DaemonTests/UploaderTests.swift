@@ -119,7 +119,7 @@ struct AnswerCase: CustomTestStringConvertible, Sendable {
     /// How the attempt ends, in the words of the status.
     var failure: String?
     var isRetried = false
-    /// Of three.
+    /// Pending rows, of three.
     var pending = 3
     var rejected = 0
     var demand = Demand.none

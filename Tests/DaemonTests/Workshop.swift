@@ -82,7 +82,7 @@ final class Workshop {
     /// Where the small files of `hubWithFilesApart` lie.
     var filesApart: String { state + ".files" }
 
-    /// The same store, with small files that remain when storage is broken.
+    /// A hub over the store, with small files that remain when storage is broken.
     func hubWithFilesApart() throws -> Hub {
         try Hub(store: hub.store, files: SmallFiles(try StateDirectory(filesApart)), clock: wallClock())
     }

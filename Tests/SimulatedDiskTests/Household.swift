@@ -73,7 +73,7 @@ final class Household {
 
     func add(_ number: Int) throws { _ = try store.insert(Self.row(number)) }
 
-    /// Of all rows.
+    /// The ids of all rows.
     func ids() throws -> Set<Int> {
         let history = try History(directory: place.path, on: files)
         var cursor = History.Cursor(from: nil, to: nil)

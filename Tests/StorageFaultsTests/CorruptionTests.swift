@@ -76,7 +76,7 @@ import Tracking
         }
     }
 
-    /// Of this thread: how long a start takes of a machine that has nothing else to do.
+    /// CPU time of this thread: how long a start takes of a machine that has nothing else to do.
     private static func cpuTime() -> Duration {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

@@ -51,7 +51,7 @@ struct CrossingLedger {
         for change in new.changes { states[change.key] = change.isInside }
     }
 
-    /// They have their times now.
+    /// Gives the events their times.
     mutating func stamp() {
         for index in events.indices where events[index].ts == .max { events[index].ts = events[index].later }
     }

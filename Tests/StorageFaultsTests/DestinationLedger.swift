@@ -5,7 +5,7 @@ struct DestinationLedger {
     /// What the database says of one of them.
     struct Holding: Hashable, Sendable {
         var owed: Set<UUIDv7> = []
-        /// Its dead letters.
+        /// Dead letters of the destination.
         var dead: Set<UUIDv7> = []
         var batch: Batch?
     }
@@ -21,7 +21,7 @@ struct DestinationLedger {
         var offered: Set<UUIDv7> = []
         var received: Set<UUIDv7> = []
         var holding = Holding()
-        /// Of its batch.
+        /// Rows of its batch.
         var members: Set<UUIDv7> = []
         /// What became a dead letter since the latest acknowledgement.
         var streak: Set<UUIDv7> = []
@@ -120,7 +120,7 @@ struct DestinationLedger {
         if accounts[name] == nil { accounts[name] = Account(carriesEvents: carriesEvents) }
     }
 
-    /// It is owed what is stored, and was not offered to it before.
+    /// Owes the destination what is stored, and was not offered to it before.
     mutating func backfill(_ name: DestinationName) {
         guard let account = accounts[name] else { return }
         let found = stored.subtracting(account.offered).subtracting(account.carriesEvents ? [] : events)
@@ -128,7 +128,7 @@ struct DestinationLedger {
         accounts[name]?.holding.owed.formUnion(found)
     }
 
-    /// Its batch and dead letters go first.
+    /// Begins to forget a destination: its batch and dead letters go first.
     mutating func beginForgetting(_ name: DestinationName) {
         guard var account = accounts[name] else { return }
         account.endBatch()

@@ -22,7 +22,7 @@ struct Ground {
         failSync = { recording.failSync(of: $0, number: $1) }
     }
 
-    /// Its only directory.
+    /// The only directory of a simulated disk.
     init(_ disk: SimulatedDisk) throws {
         directory = "/state"
         disk.makeDirectory(directory)

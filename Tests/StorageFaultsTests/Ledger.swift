@@ -25,7 +25,7 @@ struct Ledger {
             line = describe()
         }
 
-        /// The same row, pending again.
+        /// The row, pending again.
         func returned() -> Row {
             Row(ts: ts, seq: seq, id: id, odometer: odometer)
         }
@@ -68,7 +68,7 @@ struct Ledger {
     var isFrozen: Bool { batch != nil }
     var body: [UInt8]? { batch?.body }
 
-    /// The same text as `Contents.text` of the database.
+    /// What `Contents.text` of the database must be.
     var text: String {
         (rows.map(\.line) + rejectedLines + (batch.map { [$0.line] } ?? []) + crossings.lines + counters
             + commands.lines).joined(separator: "\n")

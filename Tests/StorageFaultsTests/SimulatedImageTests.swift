@@ -22,7 +22,7 @@ import Testing
         private(set) var changes = 0
         private(set) var failures = 0
         private var returned = 0
-        /// Of a sync that is to fail: of what, and after how many others.
+        /// A sync that is to fail: of what, and after how many others.
         private var doomed: (name: String, number: Int)?
         private let plain: Ground
 

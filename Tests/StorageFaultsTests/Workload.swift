@@ -13,7 +13,7 @@ final class Workload {
     struct State {
         let text: String
         let lastSeq: Int64
-        /// Of the frozen batch.
+        /// Body of the frozen batch.
         let body: [UInt8]?
         /// The store was closed and opened again: everything is in the database file, and synced.
         let isReopened: Bool
@@ -265,12 +265,12 @@ extension NewLocation {
 }
 
 extension Bool? {
-    /// Of the ignition at the row with this odometer: every value there is.
+    /// A state of the ignition for the row with this odometer: every value there is.
     static func sample(_ metres: Int64) -> Bool? { [nil, true, false][Int(metres / 10 % 3)] }
 }
 
 extension Battery? {
-    /// Of the row with this odometer: levels and states of every kind, and none.
+    /// A battery for the row with this odometer: levels and states of every kind, and none.
     static func sample(_ metres: Int64) -> Battery? {
         let number = Int(metres / 10)
         guard number % 5 > 0 else { return nil }

@@ -48,7 +48,7 @@ struct Model {
     }
 
     var options: StoreOptions
-    /// Those that are still in the database, dead letters among them, in the order of their keys.
+    /// Rows that are still in the database, dead letters among them, in the order of their keys.
     private(set) var rows: [Row] = []
     private(set) var ends: [Fate: Int] = [:]
     private(set) var inserted = 0

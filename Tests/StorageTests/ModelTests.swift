@@ -8,8 +8,8 @@ import Testing
 private enum Effort {
     static let environment = ProcessInfo.processInfo.environment
     static let steps = environment["BEEKOND_LONG"] == "1" ? 250_000 : 25_000
-    /// The same every time, and one that the commit decides, because a failure is repeated by its seed alone. In the long form
-    /// three are the same.
+    /// One seed every time, and one that the commit decides, because a failure is repeated by its seed alone.
+    /// In the long form three are the same.
     static let seeds: [UInt64] =
         environment["BEEKOND_SEED"].flatMap { UInt64($0) }.map { [$0] }
         ?? (environment["BEEKOND_LONG"] == "1" ? [1, 2, 3, sampleSeed()] : [1, sampleSeed()])

@@ -15,7 +15,7 @@ struct StoredSchema: Sendable, CustomTestStringConvertible {
     let version: Int64
     private let folder: String
 
-    /// Those of the released versions.
+    /// Folder with the schemas of the released versions.
     static let released =
         String(#filePath[..<(#filePath.lastIndex(of: "/") ?? #filePath.startIndex)]) + "/Schemas"
 

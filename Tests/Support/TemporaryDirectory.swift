@@ -3,7 +3,7 @@ internal import Glibc
 
 /// A directory of its own for one test, removed with everything in it.
 package final class TemporaryDirectory: Sendable {
-    /// Its absolute path, without a slash at the end.
+    /// Absolute path, without a slash at the end.
     package let path: String
 
     /// Makes the directory, which only its owner may enter.

@@ -106,7 +106,7 @@ func gateThresholdsChange() {
     #expect(gate.decide(fix(at: 10, north: 200)) == .admit(.interval))
 }
 
-/// The same rule again, stated as plainly as possible.
+/// The rule of the gate again, stated as plainly as possible.
 private func naive(_ fix: Fix, last: Fix?, _ thresholds: Gate.Thresholds) -> Bool {
     guard let last else { return true }
     let milliseconds = fix.time.milliseconds - last.time.milliseconds

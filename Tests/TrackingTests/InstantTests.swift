@@ -109,7 +109,7 @@ func repeating() {
 
 // MARK: A second reading
 
-/// The same rules, applied to all that was ever heard.
+/// The rules again, applied to all that was ever heard.
 private struct InstantReference {
     private struct Heard {
         var time: Int64

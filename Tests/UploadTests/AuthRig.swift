@@ -65,7 +65,7 @@ final class AuthRig {
         exchange(.response(status: status, body: Array(body.utf8), retryAfter: retryAfter))
     }
 
-    /// The same, to go another way.
+    /// A copy of the rig, to go another way.
     func copy() -> AuthRig {
         let copy = AuthRig(now: now, hasTime: hasTime)
         copy.auth = auth

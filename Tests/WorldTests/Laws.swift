@@ -6,7 +6,7 @@ import Tracking
 final class Laws {
     /// What was broken, in words; a seed goes on no further than its first.
     private(set) var violations: [String] = []
-    /// Of each row that was announced as stored: when its fix was.
+    /// For each row that was announced as stored: when its fix was.
     private(set) var stored: [String: Timestamp] = [:]
     /// Whether a COMMIT may have failed lately.
     var mayHaveFailed: () -> Bool = { false }
@@ -14,7 +14,7 @@ final class Laws {
     private var early: Set<String> = []
     /// Rows that the user has deleted, which was answered.
     fileprivate private(set) var deleted: Set<String> = []
-    /// The same, or may be: a kill came before the answer.
+    /// Rows that are deleted, or may be: a kill came before the answer.
     fileprivate private(set) var perhapsDeleted: Set<String> = []
     private(set) var deliveries: [DeliveryLaws] = []
 
@@ -118,7 +118,7 @@ final class DeliveryLaws {
     private var accepted: Set<String> = []
     private var bodies: [String: [UInt8]] = [:]
     private var batches: [String: Set<String>] = [:]
-    /// Of what the server has: by the id of the row, in which batches.
+    /// What the server has: by the id of the row, in which batches.
     var rows: () -> [String: Set<String>] = { [:] }
 
     fileprivate init(_ name: DestinationName, _ laws: Laws) {

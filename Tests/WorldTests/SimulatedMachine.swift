@@ -14,7 +14,7 @@ final class SimulatedMachine {
     /// Why a process ends.
     enum Death: String { case kill, cut }
 
-    /// Of operations of the disk that fail for a while.
+    /// Operations of the disk that fail for a while.
     private struct Trouble {
         let until: BootInstant
         let kinds: Set<SimulatedDisk.Operation.Kind>
@@ -104,7 +104,7 @@ final class SimulatedMachine {
     /// A start may fail.
     var isTroubled: Bool { trouble != nil || fullUntil != nil || isDeaf }
 
-    /// It has nothing left to do: now.
+    /// Strikes a process that has nothing left to do: now.
     func strike() {
         if death != nil { disk.die() }
     }
@@ -184,7 +184,8 @@ final class SimulatedMachine {
 
     // MARK: What is there
 
-    /// Of a database: its rows, with when their fixes were, those that a server has refused included; and frozen batches.
+    /// What a database holds: its rows, with when their fixes were, those that a server has refused included;
+    /// and frozen batches.
     struct Holding {
         var rows: [String: Timestamp] = [:]
         var batches: Set<String> = []

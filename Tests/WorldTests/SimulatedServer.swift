@@ -162,7 +162,7 @@ extension SimulatedServer.Fate {
         }
     }
 
-    /// It is of no use to send the same again to the same place.
+    /// Sending the same again to the same place is of no use.
     fileprivate var isFinal: Bool { self == .page || self == .notFound || self == .tooLarge }
 
     fileprivate func outcome(_ format: Format) -> HTTPOutcome {

@@ -20,7 +20,7 @@ final class World {
     private(set) var kills = 0
     /// Bytes that SQLite held before the process.
     private var memory: Int64 = 0
-    /// Of all that has happened (FNV-1a): two lives from one seed have the same.
+    /// Digest of all that has happened (FNV-1a): two lives from one seed have the same.
     private(set) var digest: UInt64 = 0xCBF2_9CE4_8422_2325
     let laws = Laws()
     private(set) var servers: [SimulatedServer] = []
@@ -40,7 +40,7 @@ final class World {
     /// What a client waits for.
     private enum Question {
         case start, stop, sync
-        /// Of these rows, and perhaps of some that have come since that moment.
+        /// Deletion of these rows, and perhaps of some that have come since that moment.
         case deletion(before: Timestamp?, rows: Set<String>, at: BootInstant)
 
         var text: String {
@@ -257,7 +257,7 @@ final class World {
         }
     }
 
-    /// Its objects and its memory are gone with it.
+    /// Releases the objects and the memory of a process that is gone.
     private func release() {
         guard let remains = process?.remains else { return }
         process = nil
@@ -438,7 +438,7 @@ final class World {
         }
     }
 
-    /// It may have been done in part, or be done later.
+    /// A question has failed: it may have been done in part, or be done later.
     private func failed(_ question: Question) {
         switch question {
         case .start, .stop: isTracking = nil

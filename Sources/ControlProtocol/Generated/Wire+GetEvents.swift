@@ -1,7 +1,7 @@
 // Written by etc/build/methods (make manuals) from org.beekond.Tracker.varlink. Edit that, not this.
 extension Wire {
-    /// The same for events of all kinds, or of those that kinds names: geofence, dwell, ignition, power,
-    /// trip, odometer. Those without a timestamp come last, and only if the range has no end.
+    /// Reads events of all kinds, or of those that kinds names: geofence, dwell, ignition, power, trip,
+    /// odometer. Those without a timestamp come last, and only if the range has no end.
     package enum GetEvents: ControlMethod {
         package static let name = "org.beekond.Tracker.GetEvents"
 

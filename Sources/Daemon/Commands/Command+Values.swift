@@ -64,7 +64,7 @@ extension Command {
             guard let auth = sync?.auth else {
                 throw Failure(
                     kind: .setting(key: table),
-                    reason: "there is no table [\(table)] to use a token by; write one first")
+                    reason: "there is no table [\(table)] to use a token with; write one first")
             }
             guard tokens.access != nil || auth.refreshURL != nil else {
                 throw Failure(

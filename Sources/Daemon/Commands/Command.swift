@@ -56,7 +56,7 @@ enum Command: Sendable {
             configure,
             resetConfig, resetServerConfig, reload
 
-        /// It changes nothing, and is not worth a line in the log.
+        /// The command changes nothing, and is not worth a line in the log.
         var isQuestion: Bool { self == .listGeofences || self == .locate }
     }
 
@@ -111,7 +111,7 @@ struct Caller: Sendable {
     let origin: Command.Origin
     /// In the caller's words: `DeleteLocations`.
     let request: String
-    /// Such as "uid 1000, pid 7".
+    /// Who calls, such as "uid 1000, pid 7".
     let name: String
     let fields: [(Log.Field, String)]
 

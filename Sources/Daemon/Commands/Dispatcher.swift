@@ -174,7 +174,7 @@ final class Dispatcher {
         return try syncEach(of: others, token, isAwaited: true, now: now)
     }
 
-    /// These try, all at once. The answer is the worst of theirs, once each has one.
+    /// Triggers these uploaders, all at once. The answer is the worst of theirs, once each has one.
     private func syncEach(
         of ports: [UploaderPort], _ token: Token, isAwaited: Bool, now: BootInstant
     ) throws(Failure) -> Answer {

@@ -14,7 +14,7 @@ final class ClientConnection {
         case awaiting(Token, Handlers.Encoder?)
         /// Pages of history, each read when the one before has been sent.
         case history(Pages)
-        /// The same for geofences: the next page is requested when the previous one has been sent.
+        /// Pages of geofences; the next one is requested when the previous one has been sent.
         case geofences(Handlers.Request, after: String?)
         case subscribed(Subscription)
     }
@@ -68,7 +68,7 @@ final class ClientConnection {
     let descriptor: FileDescriptor
     let peer: Peer
     var activity = Activity.idle
-    /// Its geofences are listed page by page: what it has asked for.
+    /// The request of a client whose geofences are listed page by page.
     var listing: Handlers.Request?
     /// For history; made when it is asked for.
     var history: History?
@@ -78,7 +78,7 @@ final class ClientConnection {
     var hasMoreCalls = false
     /// The number of the turn in which it was served last.
     var lastTurn = 0
-    /// It used up its share in its last turn: those that want less come first.
+    /// The client used up its share in its last turn: clients that want less come first.
     var isGreedy = false
 
     init(_ descriptor: consuming FileDescriptor, _ peer: Peer, now: BootInstant) {
@@ -103,7 +103,7 @@ final class ClientConnection {
 
     var lastActive: BootInstant { inbox.lastActive }
 
-    /// It has sent something.
+    /// The client has sent something.
     var hasSpoken: Bool { inbox.hasSpoken }
 
     /// Since when a request has been incomplete; nil while nothing is read from it.

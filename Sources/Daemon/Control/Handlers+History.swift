@@ -153,7 +153,7 @@ extension Handlers {
                 Wire.GetGeofenceEvents.self, .init(events: events.compactMap(\.crossing))))
     }
 
-    /// Their results may be long.
+    /// Commands in a page: their results may be long.
     private static let commandPage = 200
 
     func commands(_ call: Call) throws -> Answer {

@@ -6,9 +6,9 @@ internal import Linux
 struct Inbox {
     /// When it last sent something, or came.
     private(set) var lastActive: BootInstant
-    /// It has sent something.
+    /// The client has sent something.
     private(set) var hasSpoken = false
-    /// It has sent its last call.
+    /// The client has sent its last call.
     private(set) var hasEnded = false
     /// Since when a request has been incomplete.
     private(set) var incompleteSince: BootInstant?

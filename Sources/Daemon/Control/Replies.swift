@@ -80,8 +80,8 @@ extension Wire.Empty {
 }
 
 extension Completion {
-    /// Those that do not go by new settings yet: absent in replies where there are none. nil: that is no outcome of a change of
-    /// settings.
+    /// Destinations that do not go by new settings yet: absent in replies where there are none. nil: this is
+    /// no outcome of a change of settings.
     fileprivate var late: [String]?? {
         guard case .adopted(_, let late) = self else { return nil }
         return .some(late.isEmpty ? nil : late.map(\.text))

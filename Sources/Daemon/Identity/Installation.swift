@@ -11,7 +11,7 @@ enum Installation {
     typealias Signs = [String: String]
 
     enum Verdict: Equatable {
-        /// The same machine, as far as can be told, with all of its signs known from now on.
+        /// This machine is the same, as far as can be told, with all of its signs known from now on.
         case same(Signs)
         /// Another machine; the text says how that was recognised.
         case other(String)

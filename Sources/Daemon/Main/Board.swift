@@ -44,7 +44,7 @@ struct ReaderSnapshot: Sendable {
     var fences: [Geofence]?
     /// What the next stored row carries.
     var extras: [String: String] = [:]
-    /// That of the settings that it goes by.
+    /// Revision of the settings that the reader goes by.
     var revision = 0
 }
 
@@ -58,7 +58,7 @@ struct HeartbeatSnapshot: Equatable, Sendable {
     var next: BootInstant?
     /// Until when none is sent, because the server has refused one; nil: it has not.
     var pausedUntil: BootInstant?
-    /// That answer.
+    /// HTTP status of that answer.
     var refusal: Int?
     /// What it said; nil: nothing.
     var reason: String?
@@ -70,7 +70,7 @@ struct FixCounts: Equatable, Sendable {
     var dropped = FixPipeline.Dropped()
     var unsettled = 0
     var untracked = 0
-    /// They told an instant again.
+    /// Fixes that repeated an instant.
     var repeated = 0
     var refused = 0
 }
@@ -83,7 +83,7 @@ struct StateChange: Equatable, Sendable {
         case user
         /// The server asked for it.
         case server
-        /// It was the state when the daemon last ended.
+        /// The daemon was tracking when it last ended.
         case resumed
         /// `tracking.autostart`, on the very first run.
         case autostart
@@ -155,7 +155,8 @@ struct UploaderSnapshot: Equatable, Sendable {
     var unmatchedAnswers = 0
     /// nil where there are none.
     var heartbeat: HeartbeatSnapshot?
-    /// That of the settings that it has adopted: it begins nothing by older ones. nil before it has published anything.
+    /// Revision of the settings that the uploader has adopted: it begins nothing by older ones. nil before it
+    /// has published anything.
     var revision: Int?
 }
 

@@ -28,7 +28,7 @@ struct Lifecycle {
         if isAtStart { silent.insert(name) }
     }
 
-    /// It has published how it begins.
+    /// A thread has published how it begins.
     mutating func published(_ name: String) {
         silent.remove(name)
     }

@@ -21,7 +21,7 @@ struct MeteredWord: Equatable {
     /// When to ask again.
     private(set) var askAt: BootInstant?
 
-    /// It is asked for the first time.
+    /// Begins with the first question.
     init(now: BootInstant) {
         lapsesAt = now.advanced(bySeconds: Self.patience)
     }
@@ -48,7 +48,7 @@ struct MeteredWord: Equatable {
         look(now: now)
     }
 
-    /// It is asked again.
+    /// NetworkManager is asked again.
     mutating func asked() {
         askAt = nil
     }

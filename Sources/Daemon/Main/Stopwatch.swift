@@ -6,7 +6,7 @@ struct Stopwatch {
     private let clock: () -> BootInstant
     private let began: BootInstant
 
-    /// It runs from now on.
+    /// A stopwatch that runs from now on.
     init(clock: @escaping () -> BootInstant = BootInstant.current) {
         self.clock = clock
         began = clock()

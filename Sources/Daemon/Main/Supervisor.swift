@@ -135,7 +135,7 @@ final class Supervisor: Turns {
         manager.ready()
     }
 
-    /// Those of the destinations that are configured and have none yet; the others are told to end.
+    /// Starts an uploader for each configured destination that has none yet, and tells the others to end.
     private func startUploaders(isAtStart: Bool = false) {
         do {
             let started = try uploaders.follow(configurator.inForce)
@@ -176,7 +176,8 @@ final class Supervisor: Turns {
         stop(now: now)
     }
 
-    /// That of a destination which is not configured any more ends, and may be wanted again by now.
+    /// The uploader of a destination has ended because it is not configured any more; it may be wanted again
+    /// by now.
     private func uploaderEnded(_ name: DestinationName, now: BootInstant) {
         guard uploaders.ended(name), lifecycle.stopBy == nil else {
             return threadEnded(UploaderThreads.name(of: name), now: now)
@@ -277,7 +278,7 @@ extension Settings {
     /// Some upload waits while its route is metered.
     fileprivate var avoidsMetered: Bool { allDestinations.contains { $0.sync.triggers.metered != nil } }
 
-    /// Those that every row is owed to.
+    /// Destinations that are to get every row.
     fileprivate var owedDestinations: [StoreOptions.Destination] {
         var owed = allDestinations.filter { !$0.sync.isLatestOnly }.compactMap { destination in
             DestinationName(destination.name).map {

@@ -48,7 +48,7 @@ final class UploaderPort: Sendable {
 /// The ports of all uploaders: that of `main`, which there always is, and one for each other destination that is configured.
 final class UploaderPorts: Sendable {
     let main: UploaderPort
-    /// Those of `main`, for the destinations that share them.
+    /// Tokens of `main`, for the destinations that share them.
     let tokens: SharedTokens
     private let others = Mutex<[DestinationName: UploaderPort]>([:])
 

@@ -68,12 +68,12 @@ final class WallClock: Sendable {
         return earliest(now: now)
     }
 
-    /// It is no earlier than this.
+    /// The present is no earlier than this.
     func earliest(now: BootInstant) -> Timestamp {
         floor.withLock { $0.time.advanced(bySeconds: now.seconds(since: $0.now)) }
     }
 
-    /// It has been this late before, so it is not earlier now.
+    /// Raises the earliest present: a time that has been reached before is not undercut.
     func raise(to time: Timestamp, now: BootInstant) {
         floor.withLock { floor in
             if time > floor.time { floor = Anchor(time: time, now: now) }

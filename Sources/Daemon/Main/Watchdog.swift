@@ -7,7 +7,7 @@ internal import Tracking
 /// does the manager's own timeout run out, which begins with the last feeding.
 struct Watchdog {
     enum Action: Equatable {
-        /// It is not time yet.
+        /// The time to feed has not come.
         case wait
         case feed
         /// Threads are stuck. Those that have become so since the last look are to be reported.

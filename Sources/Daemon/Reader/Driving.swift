@@ -6,7 +6,7 @@ internal import Tracking
 ///
 /// Nothing counts before the store has said where the odometer stood: the next fix then continues from there.
 struct Driving {
-    /// Of the settings, what decides.
+    /// The settings that decide.
     struct Thresholds: Equatable {
         var trips: Trips.Thresholds
         /// Metres per second; what is faster is no movement.
@@ -116,7 +116,7 @@ struct Driving {
     /// What has been written beside the database may be gone.
     mutating func forgetKept() { odometer?.forgetKept() }
 
-    /// It has been written beside the database.
+    /// The odometer has been written beside the database.
     mutating func keep(_ memory: Odometer.Memory, now: BootInstant) { odometer?.keep(memory, now: now) }
 
     /// The trip under way.

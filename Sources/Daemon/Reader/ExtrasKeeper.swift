@@ -11,7 +11,7 @@ final class ExtrasKeeper {
     private var changes = SmallFiles.Extras()
     /// The extras in force, a JSON object; nil when there are none. Stored rows keep theirs.
     private(set) var json: String?
-    /// The same, for who asks.
+    /// The extras in force by name, for clients that ask.
     private(set) var all: [String: String] = [:]
 
     init(hub: Hub) {

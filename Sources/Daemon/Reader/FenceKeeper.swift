@@ -139,7 +139,7 @@ final class FenceKeeper {
     /// States have been stored with events.
     func noteStoredStates() { mustKeepStates = true }
 
-    /// Those of servers count as none, or do again.
+    /// Pauses the geofences that servers have set, or resumes them.
     func pauseServers(_ isPaused: Bool) { geofences.pausesServers = isPaused }
 
     /// The database is a new one, or has lost rows.

@@ -56,7 +56,7 @@ struct FixPipeline {
     /// What becomes of a request for one location.
     enum Answer: Equatable {
         case located(Location)
-        /// It waits for the next suitable fix, or its timeout.
+        /// The request waits for the next suitable fix, or its timeout.
         case waiting
         case impossible(String)
     }
@@ -260,8 +260,8 @@ struct FixPipeline {
 
     mutating func cancelRequest(of token: Token) { oneShots.cancel(token) }
 
-    /// Such a location belongs to no session and is not stored. Otherwise it equals the one stored from the same fix,
-    /// if any.
+    /// A location for a request, which belongs to no session and is not stored. Otherwise it equals the one
+    /// stored from the same fix, if any.
     private mutating func manualLocation(of observed: Admission.Observation) -> Location {
         Location(
             id: ids.next(at: observed.fix.time), session: nil, fix: observed.fix, trigger: .manual,
@@ -313,7 +313,8 @@ extension FixPipeline {
         admission = Admission(thresholds: admission.thresholds, odometer: admission.odometer)
     }
 
-    /// The same for the fix that requests for one location could be answered with, and those whose time has not settled.
+    /// Forgets the fix that requests for one location could be answered with, and fixes whose time has not
+    /// settled.
     ///
     /// - Parameter cutoff: nil: whatever its time.
     mutating func forgetLatestFix(upTo cutoff: Timestamp?) {

@@ -107,7 +107,7 @@ final class IgnitionKeeper {
         BootID(found.boot).map { Ignition.Memory(isOn: found.isOn, boot: $0) }
     }
 
-    /// The same if it was stored and the daemon ended before it was noted.
+    /// The event, if it was stored and the daemon ended before it was noted.
     private func unnoted(_ event: VehicleEvent?) -> VehicleEvent? {
         guard let event, event.id.description > latest[event.happening.kind.rawValue] ?? "" else {
             return nil
@@ -221,7 +221,7 @@ final class IgnitionKeeper {
     /// The ignition has been switched off while something is tracked.
     func expectLastPlace(now: BootInstant) { lastPlace.expect(now: now) }
 
-    /// It has been switched on.
+    /// The ignition has been switched on.
     func forgetLastPlace() { lastPlace = LastPlace() }
 
     /// The next settled fix has been decided on.

@@ -16,7 +16,7 @@ final class OdometerKeeper {
     private var retryAt: BootInstant?
     /// Metres since installation, as a row or the file has them for good; nil before the store has answered.
     private(set) var told: Int64?
-    /// It has been decided whether fixes are read.
+    /// The daemon has decided whether fixes are read.
     var isRunning = false
 
     init(hub: Hub) {
@@ -69,7 +69,7 @@ final class OdometerKeeper {
         }
     }
 
-    /// It has been set. Durable when it returns.
+    /// Sets the odometer. Durable when it returns.
     func set(_ memory: Odometer.Memory) throws(Failure) {
         do {
             try write(memory)

@@ -7,7 +7,7 @@ enum OwedWork: Sendable {
     case resend(Resend)
     /// What was stored before it was added.
     case backfill(Backfill)
-    /// It is not configured any more, and gets nothing.
+    /// The destination is not configured any more, and gets nothing.
     case forget(Forgetting)
 
     var destination: DestinationName {
@@ -69,11 +69,12 @@ enum OwedWork: Sendable {
         case .backfill:
             Log.notice(
                 .rowsResent,
-                "\(done) locations and events from before it was added are owed to \(destination)", count)
+                "\(done) locations and events from before it was added are pending for \(destination) now",
+                count)
         case .forget:
             Log.notice(
                 .destinationForgotten,
-                "destination \(destination) has been forgotten; \(done) rows that nobody else was owed are deleted",
+                "destination \(destination) has been forgotten; \(done) rows that no other destination was to get are deleted",
                 count)
         }
     }

@@ -9,7 +9,8 @@ internal import Upload
 
 /// Commands to the parts, and their answers.
 extension Reader {
-    /// Of the polygons in one of several replies with geofences: as many bytes as the longest ids take.
+    /// Corners of the polygons in one of several replies with geofences: as many bytes as the longest ids
+    /// take.
     private static let cornersInPage = 10_000
 
     func perform(_ command: ReaderCommand, now: BootInstant) {

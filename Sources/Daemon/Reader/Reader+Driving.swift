@@ -84,7 +84,8 @@ extension Reader {
         if recorder.retryAt == nil || recorder.isRetryDue(now) { flush(now: now) }
     }
 
-    /// That of the fixes; before the first, the clock's, which says nothing about a recording.
+    /// The present by the time of the fixes; before the first fix by the clock, which says nothing about a
+    /// recording.
     private func presentOfTrips(now: BootInstant) -> Timestamp? {
         pipeline.driving.time(now: now) ?? (settings.gpsd.replay ? nil : hub.clock.trusted(now: now))
     }

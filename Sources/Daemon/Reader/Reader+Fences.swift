@@ -106,7 +106,7 @@ extension Reader {
         return max(present, fences.geofences.earliest(of: fences.geofences.ofServers.map(\.key)) ?? present)
     }
 
-    /// That of the stop.
+    /// The time of exits at a stop: the time of the stop itself.
     private func exitTime(from left: [Geofences.Item], now: BootInstant) -> Timestamp {
         if let time = sessions.stoppedAt { return time }
         // A stop from before its time was kept.

@@ -36,7 +36,7 @@ extension Reader {
         }
     }
 
-    /// Those that do not leave it to the user when to upload.
+    /// Uploaders that do not leave it to the user when to upload.
     var uploadersThatListen: [(port: UploaderPort, sync: Settings.Sync)] {
         settings.allDestinations.compactMap { destination in
             guard destination.sync.triggers.mode == .auto, let name = DestinationName(destination.name),

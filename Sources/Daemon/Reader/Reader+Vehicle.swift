@@ -99,7 +99,8 @@ extension Reader {
         }
     }
 
-    /// It may be the last chance for hours. Where the vehicle stands goes after it: `trigger(after:)`.
+    /// Uploads at ignition off, which may be the last chance for hours. Where the vehicle stands goes after
+    /// it: `trigger(after:)`.
     private func triggerAtIgnitionOff() {
         let counts = hub.store.counts()
         for (port, sync) in uploadersThatListen

@@ -29,15 +29,15 @@ final class Reader: Turns {
     /// nil unless the vehicle says something.
     var vehicle: IgnitionKeeper?
     var settings: Settings
-    /// That of the settings.
+    /// Revision of the settings.
     var revision = 0
     var pipeline: FixPipeline
     var backlog: SourceBacklog
     /// Locations are only decided, and written later.
     var holdsWrites = false
-    /// This turn has written what was waiting.
+    /// The present turn has written what was waiting.
     var hasFlushed = false
-    /// Of the turn.
+    /// Measures the present turn.
     var stopwatch = Stopwatch()
     private var hasBegun = false
     private var isFinishing = false

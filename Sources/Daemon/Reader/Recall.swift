@@ -32,6 +32,6 @@ struct Recall {
 
     mutating func add(_ items: Item...) { missing.formUnion(items) }
 
-    /// It has been read, or is not wanted any more.
+    /// The item has been read, or is not wanted any more.
     mutating func remove(_ item: Item) { missing.remove(item) }
 }

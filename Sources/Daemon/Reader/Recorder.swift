@@ -8,9 +8,9 @@ internal import Tracking
 /// Confined to the reader's thread.
 final class Recorder {
     struct Result {
-        /// Those whose COMMIT has returned.
+        /// Locations whose COMMIT has returned.
         var stored: [Location] = []
-        /// The same for geofence events.
+        /// Geofence events whose COMMIT has returned.
         var events: [GeofenceEvent] = []
         /// And for what else has happened.
         var vehicleEvents: [VehicleEvent] = []
@@ -50,7 +50,7 @@ final class Recorder {
     private var repairs: [Repair] = []
     /// Locations lost because storage failed and memory was full.
     private(set) var refused = 0
-    /// Those of them that the database does not count yet.
+    /// Refused locations that the database does not count yet.
     var uncounted: Int { refused - counted }
     private var counted = 0
     /// Locations that the store refused, because their session had come to their instants already: it could not say so when
@@ -64,7 +64,7 @@ final class Recorder {
     private(set) var stored = 0
     /// The newest location that is stored, for clients; nil when there is none, or it is being deleted.
     private(set) var latest: Location?
-    /// The same, if it was stored since the start.
+    /// The newest location, if it was stored since the start.
     private(set) var newest: NewestLocation?
 
     init(store: Store) {

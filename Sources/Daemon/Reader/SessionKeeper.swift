@@ -202,7 +202,7 @@ final class SessionKeeper {
         do {
             try write(.tracking, session, wish)
         } catch {
-            throw Failure(reason: "the wish to track could not be written: \(error)")
+            throw Failure(reason: "the intent to track could not be written: \(error)")
         }
         self.wish = wish
         enter(session, reason)
@@ -330,7 +330,7 @@ final class SessionKeeper {
         do {
             try write(.stopped, session, wish, stoppedAt: moment)
         } catch {
-            throw Failure(reason: "the wish to stop could not be written: \(error)")
+            throw Failure(reason: "the intent to stop could not be written: \(error)")
         }
         self.wish = wish
         stoppedAt = moment
@@ -354,7 +354,7 @@ final class SessionKeeper {
         do {
             try write(.tracking, session, wish)
         } catch {
-            Log.error(.storageFailed, "the wish to track could not be written again: \(error)")
+            Log.error(.storageFailed, "the intent to track could not be written again: \(error)")
         }
     }
 }

@@ -128,7 +128,7 @@ final class TimeKeeper {
             Log.warning(
                 .receiverTime,
                 "the receiver says \(fix.time.iso8601), which is 1024 weeks or more ago: its week counter has rolled over; "
-                    + "corrected (\(count) so far). Its firmware wants an update")
+                    + "corrected (\(count) so far). Update its firmware")
         case .repeated(let count):
             guard repetitionLimit.admits(now) else { return }
             Log.info(

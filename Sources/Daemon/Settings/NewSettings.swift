@@ -18,7 +18,7 @@ struct NewSettings: Sendable {
         case files(LastGoodConfiguration, Daemon.Options)
     }
 
-    /// That which they get once they are in force.
+    /// The revision that the settings get once they are in force.
     var revision = 0
     var settings: Settings
     var kept = Kept.nothing

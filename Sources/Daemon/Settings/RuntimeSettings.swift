@@ -153,7 +153,7 @@ struct RuntimeSettings {
     }
 
     private func putAside(_ name: String, _ reason: String) -> LoadResult {
-        let start = "\(maker.settings) are no good (\(reason)): "
+        let start = "\(maker.settings) are invalid (\(reason)): "
         do {
             return LoadResult(complaint: start + "they are kept as \(try directory.putAside(name))")
         } catch {

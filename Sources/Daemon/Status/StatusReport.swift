@@ -117,7 +117,7 @@ struct StatusReport {
             at: { hub.clock.time(now: now).advanced(bySeconds: max($0.seconds(since: now), 0)) })
     }
 
-    /// Those that are configured, and those that something is still owed to.
+    /// Destinations that are configured, and those that are still to be sent something.
     private func destinations(_ counts: StoreCounts, now: BootInstant) -> [Wire.Destination] {
         let settings = configurator.loaded.settings
         let names = Set(

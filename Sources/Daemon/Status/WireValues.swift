@@ -55,7 +55,7 @@ extension Wire.VehicleEvent {
             accuracy: event.place?.accuracy, data: event.data.flatMap { JSONValue(json: Array($0.utf8)) })
     }
 
-    /// Of any kind: entries and exits are of the kind `geofence`.
+    /// An event of any kind: entries and exits are of the kind `geofence`.
     init(_ event: RecordedEvent) {
         switch event {
         case .vehicle(let event): self.init(event)

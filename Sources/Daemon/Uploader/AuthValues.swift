@@ -30,7 +30,7 @@ extension AuthPlan {
 }
 
 extension TokenOrigin {
-    /// Of a URL, without what is secret in it or in the proxy's.
+    /// The origin of a URL, without what is secret in it or in the proxy's.
     init(_ url: String, _ proxy: String?) {
         let target = Settings.target(of: url) ?? ("", "", 0)
         let proxy = proxy.flatMap { Settings.target(of: $0) }.map { "\($0.scheme)://\($0.host):\($0.port)" }

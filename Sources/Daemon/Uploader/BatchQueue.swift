@@ -24,9 +24,10 @@ final class BatchQueue {
         case deadLettered(Int)
         /// The search for the refused rows goes on in its two halves.
         case split
-        /// It stays where it is: the endpoint is suspected. So many dead letters are back in the queue.
+        /// The batch stays where it is: the endpoint is suspected. So many dead letters are back in the
+        /// queue.
         case suspected(returned: Int)
-        /// It stays where it is, because there is no room among the dead letters.
+        /// The batch stays where it is, because there is no room among the dead letters.
         case full
     }
 

@@ -19,9 +19,9 @@ final class CommandListener {
     private var intake: CommandIntake?
     /// What was asked for in the latest answer, and has not been written down yet.
     private var heard: (commands: HeardCommands, batch: UUIDv7)?
-    /// The same, once it has been admitted.
+    /// The commands of the latest answer, once the intake has accepted them.
     private var list: CommandList?
-    /// Those of them that came for the first time, and can only be refused.
+    /// Commands of the list that came for the first time and can only be refused.
     private var refusable: [NewCommand] = []
     /// Results that are under way.
     private var taken: [CommandRecord] = []
@@ -70,7 +70,7 @@ final class CommandListener {
         return CommandIntake(arrivals: arrivals, at: hub.clock.time(now: now), now: now)
     }
 
-    /// It has been.
+    /// The list has been written down.
     func written(_ journaling: Journaling) {
         if let list { tellRefused(journaling, list.batch) }
         if journaling.unheard > 0, let list {

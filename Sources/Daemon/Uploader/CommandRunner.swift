@@ -18,8 +18,8 @@ final class CommandRunner {
     private(set) var isEnabled = false
     /// With the main thread, which has it carried out.
     private var current: CommandRecord?
-    /// It takes an upload, which others need not wait for. Not written down before that has succeeded, or is given up: a
-    /// crash before begins it anew.
+    /// A command that takes an upload, which others need not wait for. Not written down before the upload has
+    /// succeeded, or is given up: a crash before begins it anew.
     private var uploading: CommandRecord?
     /// Carried out, or refused, but not written down yet.
     private var unwritten: [(command: CommandRecord, outcome: CommandOutcome, wasBegun: Bool)] = []
@@ -132,7 +132,7 @@ final class CommandRunner {
         return ServerCommand.Warrant.isAhead(kept, of: time) ? 0 : kept
     }
 
-    /// It has been carried out, or refused, or is to be waited for.
+    /// A command has been carried out, or refused, or is to be waited for.
     func ended(_ command: CommandRecord, _ end: CommandEnd, now: BootInstant) {
         guard command == current else { return }
         current = nil

@@ -67,7 +67,7 @@ final class Envelopes {
         }
     }
 
-    /// This answer is the last word.
+    /// Settles an envelope: this answer is the last word.
     func settle(
         _ envelope: Shipment, _ reply: Upload.Reply?, _ judgement: Judgement, _ sync: Settings.Sync?,
         _ attempts: inout Attempts, now: BootInstant
@@ -115,8 +115,8 @@ final class Envelopes {
 struct ResultSource {
     /// Some results have yet to be sent. Asked often: costs nothing.
     var isWaiting: () -> Bool = { false }
-    /// Those that have yet to be sent, oldest first, as many as an envelope may hold: a JSON object each; and the time of the
-    /// oldest position in them.
+    /// Results that have yet to be sent, oldest first, as many as an envelope may hold: a JSON object each;
+    /// and the time of the oldest position in them.
     var take: () throws(StorageError) -> (texts: [String], position: Timestamp?) = {
         () throws(StorageError) in ([], nil)
     }

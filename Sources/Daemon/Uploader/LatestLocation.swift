@@ -33,7 +33,7 @@ final class LatestLocation {
     /// A drain begins.
     func begin() { lane.begin() }
 
-    /// Of the newest location by now.
+    /// The shipment with the newest location there is now.
     ///
     /// - Returns: nil when the server has it, or there is none.
     func next(now: BootInstant) throws(StorageError) -> Shipment? {

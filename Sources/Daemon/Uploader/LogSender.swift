@@ -14,7 +14,7 @@ final class LogSender {
     private let maker: ShipmentMaker
     private let report: UploadReport
     private let ended: (_ command: String, CommandOutcome, _ now: BootInstant) -> Void
-    /// It may be tried in this drain, once: what comes after it does not wait for it.
+    /// The log may be tried in this drain, once: what comes after it does not wait for it.
     private var mayTry = false
     private var isForced = false
 
@@ -61,7 +61,7 @@ final class LogSender {
         return try maker.log(Array(head.utf8) + lines, at: port.log.path, now: now)
     }
 
-    /// It has been answered.
+    /// Settles the log, which has been answered.
     func settle(_ judgement: Judgement, now: BootInstant) {
         let isAccepted = judgement.verdict == .accepted
         report.logSent(judgement.status, isAccepted: isAccepted, at: port.log.path)

@@ -72,7 +72,7 @@ final class LogUpload: Sendable {
         }
     }
 
-    /// It has been sent, or is given up.
+    /// The log has been sent, or is given up.
     ///
     /// - Returns: the id of the command that has asked for it.
     @discardableResult

@@ -9,10 +9,10 @@ struct RequestRecord: Equatable, Sendable {
     var batch: UUIDv7?
     /// How many times this batch has been sent since the start.
     var attempt: Int?
-    /// Of the answer, if there was one.
+    /// HTTP status of the answer, if there was one.
     var status: Int?
     var milliseconds: Int
-    /// Of the body.
+    /// Bytes of the body.
     var bytes: Int
     /// In the words of the control interface.
     var outcome: String
@@ -33,7 +33,7 @@ struct RequestWatch {
     }
 
     private var request: Request?
-    /// Of the batch that was sent last.
+    /// The batch that was sent last, and how often.
     private var latest: (batch: UUIDv7, attempts: Int)?
 
     /// - Parameter body: for subscribers; nil when none wants it.

@@ -18,7 +18,7 @@ final class SharedTokens: Sendable {
         var state = AuthState()
         /// Why the tokens are of no use, and what to do; nil while they are.
         var advice: String?
-        /// The same in a few words.
+        /// A few words of why the tokens are of no use; nil while they are.
         var words: String?
         /// An exchange may bring another.
         var canRenew = false

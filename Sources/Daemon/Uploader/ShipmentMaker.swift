@@ -39,7 +39,7 @@ final class ShipmentMaker {
         requests.reset()
     }
 
-    /// Of rows, as it is kept.
+    /// The request for rows, as the store keeps it.
     func request(for draft: BatchDraft, now: BootInstant) throws(StorageError) -> (
         id: UUIDv7, request: StoredRequest
     ) {
@@ -53,7 +53,7 @@ final class ShipmentMaker {
         return (id, request.stored)
     }
 
-    /// Of a location that is in no queue.
+    /// The shipment with a location that is in no queue.
     func latest(_ draft: BatchDraft, at time: Timestamp, now: BootInstant) throws(StorageError) -> Shipment {
         let (id, stored) = try request(for: draft, now: now)
         guard let request = Request(stored) else { throw Self.unmade }

@@ -21,7 +21,7 @@ final class TokenKeeper {
     private let shared: SharedTokens?
     /// Makes what takes a request over a connection of its own.
     private let transport: () -> (any HTTPTransport)?
-    /// Those of `main` are used instead.
+    /// The tokens of `main`, where they are used instead; else nil.
     private var loan: TokenLoan?
     /// Where uploads carry them; nil without credentials.
     private var place: (url: String, origin: TokenOrigin)?
@@ -35,7 +35,7 @@ final class TokenKeeper {
         let size: Int
         let began: BootInstant
         let mapping: TokenMapping
-        /// It is made for its own sake; no drain will report how it went.
+        /// The exchange is made for its own sake; no drain will report how it went.
         let isIdle: Bool
         /// When it is broken off because the daemon stops.
         var end: BootInstant?

@@ -82,7 +82,7 @@ final class TokenLoan {
         return nil
     }
 
-    /// It has been asked, and has neither brought one nor failed.
+    /// `main` has been asked for a token, and has neither brought one nor failed.
     var isAsking: Bool { deadline != nil }
 
     /// Looks whether `main` has brought one.

@@ -96,7 +96,7 @@ extension UploadReport {
         snapshot.lastMQTTCode = lastBroker.map { Int($0.code) }
     }
 
-    /// It was broken off.
+    /// The request was broken off.
     func cancelled(now: BootInstant) {
         ended(watch.end("cancelled", now: now))
     }
@@ -151,7 +151,8 @@ extension UploadReport {
             [(.httpStatus, "\(status)"), (.destination, port.name.text)])
     }
 
-    /// It has taken the batch all the same: to send it again would bring the same.
+    /// Warns that the server saved fewer rows than it was sent. It has taken the batch all the same: to send
+    /// it again would bring the same.
     private func warnOfShortfall(_ saved: Int, _ batch: FrozenBatch, now: BootInstant) {
         if let last = lastShortfall, now.seconds(since: last) < Self.logInterval { return }
         lastShortfall = now

@@ -20,7 +20,7 @@ final class UploadReport {
     /// The log has said that the broker's acknowledgements are worth little.
     var hasDoubted = false
     private var lastDeferralWarning: BootInstant?
-    /// Of those answers that came between two requests, so many have been counted.
+    /// How many answers have been counted that came between two requests.
     var unrequested = 0
     /// When the log last said that an answer did not belong to its request.
     var lastUnmatched: BootInstant?
@@ -51,7 +51,7 @@ final class UploadReport {
         self.warn = warn
     }
 
-    /// Of the destination, in the configuration.
+    /// The table of the destination in the configuration.
     private var table: String { port.name.table }
 
     // MARK: The board
@@ -122,7 +122,7 @@ final class UploadReport {
         debug(.acknowledged, id, "no rows, \(bytes) bytes")
     }
 
-    /// It will not take any.
+    /// The server will not take any envelope without rows.
     func envelopeRefused(_ status: Int) {
         var heartbeat = snapshot.heartbeat ?? HeartbeatSnapshot()
         (heartbeat.refusal, heartbeat.reason) = (status, snapshot.lastReason)

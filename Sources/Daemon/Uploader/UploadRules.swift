@@ -27,8 +27,8 @@ extension Settings.Sync {
 }
 
 extension Settings.Vehicle {
-    /// It says something of itself, or somebody has asked for its odometer: formats of other clients' servers, which have a field
-    /// for it, tell that as well.
+    /// The vehicle says something of itself, or somebody has asked for its odometer: formats of other
+    /// clients' servers, which have a field for it, tell that as well.
     var tellsOdometer: Bool { ignition != .none || !supply.isEmpty || events.contains(.odometer) }
 }
 
@@ -54,7 +54,7 @@ extension Settings.Sync {
     /// says it.
     var fingerprint: Int64 { identity.fingerprint }
 
-    /// The same, with all that may have been refused.
+    /// The fingerprint, with everything that may have been refused.
     ///
     /// - Parameter tellsOdometer: see ``Settings/Vehicle/tellsOdometer``. Either way it adds something: what a version wrote
     ///   that did not know of it is told from both.

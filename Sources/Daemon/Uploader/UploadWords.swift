@@ -44,7 +44,7 @@ extension DrainOutcome.Failure {
         case .permanent: "the server refuses the upload for good (\(code)): check \(table).url" + next
         case .deadLettersFull:
             "the server has rejected a batch (\(code)), and the table of dead letters is full: see beekonctl rejected "
-                + "list, then send them again (beekonctl rejected retry, once the server is mended), or export and delete "
+                + "list, then send them again (beekonctl rejected retry, once the server is fixed), or export and delete "
                 + "them (beekonctl rejected purge), and the upload goes on" + next
         case .rejected where sync?.isLatestOnly == true:
             "the server calls the location invalid (\(code)): check url and format of [\(table)]" + next
@@ -92,7 +92,7 @@ extension Settings.Sync {
 }
 
 extension DestinationName {
-    /// Its table in the configuration: `sync`, or `destination.NAME`.
+    /// Table of the destination in the configuration: `sync`, or `destination.NAME`.
     var table: String { self == .main ? "sync" : "destination." + text }
 }
 

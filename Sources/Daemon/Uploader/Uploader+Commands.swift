@@ -120,7 +120,7 @@ extension Uploader {
             besides: obeyed.flatMap { DestinationName($0.name) }, error: error, at: hub.clock.time(now: now))
     }
 
-    /// Of what may have been refused.
+    /// Fingerprint of everything that may have been refused.
     private var fingerprint: Int64? {
         sync?.fingerprint(tellsOdometer: tellsOdometer)
     }

@@ -132,7 +132,7 @@ final class Uploader: Turns {
         return attempts.schedule.due
     }
 
-    /// The same, or when a heartbeat is due, or the log.
+    /// When an upload, a heartbeat or the log is due.
     var due: BootInstant? {
         guard sync != nil else { return nil }
         let logDue = port.log.due.flatMap { attempts.schedule.admits($0) }
@@ -243,7 +243,7 @@ extension BrokerMemory {
 }
 
 extension ResultSource {
-    /// That of the journal.
+    /// The results that the journal of commands has to send.
     fileprivate init(
         of listener: CommandListener, for commands: CommandRunner, _ hub: Hub, _ port: UploaderPort
     ) {

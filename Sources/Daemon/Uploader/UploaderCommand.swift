@@ -59,16 +59,16 @@ enum UploaderCommand: Sendable {
 
 /// What has become of a server's command, where it was carried out.
 enum CommandEnd: Equatable, Sendable {
-    /// It has been carried out, or refused: its result can be written.
+    /// The command has been carried out, or refused: its result can be written.
     case outcome(CommandOutcome)
-    /// It takes an upload, after which there is an outcome. The next one need not wait for it.
+    /// The command takes an upload, after which there is an outcome. The next one need not wait for it.
     case upload
-    /// It is to be tried again.
+    /// The command is to be tried again.
     case later
 }
 
 extension DrainTrigger {
-    /// Both start the same drain; which outage was meant matters little.
+    /// Whether both start the same drain; which outage was meant matters little.
     fileprivate func isLike(_ other: DrainTrigger) -> Bool {
         if case .networkReturned = self, case .networkReturned = other { return true }
         return self == other

@@ -17,7 +17,7 @@ package struct SupportReport {
 
     /// The folder in the archive.
     private static let folder = "beekond-report/"
-    /// Of the journal, from its end.
+    /// Lines of the journal in the report, from its end.
     private static let journalLines = 20_000
     /// Bytes of any one part.
     private static let limit = 16 << 20
@@ -74,7 +74,7 @@ package struct SupportReport {
         return (packed, gaps)
     }
 
-    /// Of what may repeat the words of a server.
+    /// Text of a file without positions, where it may repeat the words of a server.
     private static func withoutPlaces(_ text: String, _ name: String) -> String {
         switch name {
         case "status.json": Places.hidden(inJSON: text)
@@ -95,7 +95,7 @@ package struct SupportReport {
 
     private mutating func addContents() {
         var lines = [
-            "A report on beekond for whoever is to help, made at \(now.iso8601).", "",
+            "A report on beekond for support, made at \(now.iso8601).", "",
             "status.json, metrics.txt   what the daemon says of itself",
             "doctor.txt                 what beekonctl doctor has found",
             "configuration.txt          the settings in force, and where each comes from",

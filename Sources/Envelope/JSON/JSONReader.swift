@@ -33,7 +33,7 @@ package struct JSONReader {
         package var bytes = JSONReader.byteLimit
         /// Two members of an object may have the same name; the last counts.
         package var allowsDuplicates = true
-        /// Of those, if they are allowed, none counts.
+        /// Where repeated names are allowed, none of these members counts.
         package var dropsDuplicates = false
 
         package init() {}

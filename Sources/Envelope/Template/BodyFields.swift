@@ -22,7 +22,8 @@ package struct BodyFields: Equatable, Sendable, CustomStringConvertible, CustomD
     /// Bytes of UTF-8.
     package static let textLimit = 4096
 
-    /// Of the envelope of `beekon`, in which new fields may come but never one that takes the place of another.
+    /// Names in the envelope of `beekon`, in which new fields may come but never one that takes the place of
+    /// another.
     private static let beekonNames: Set<String> = [
         "schema_version", "batch_id", "session_id", "sent_at", "device", "extras", "locations",
         "geofence_events", "command_results", "events", "status",
@@ -115,7 +116,7 @@ package struct BodyFields: Equatable, Sendable, CustomStringConvertible, CustomD
 
     /// Without the values, which may be secrets.
     package var description: String { "\(fields.map(\.name))" }
-    /// The same.
+    /// The description without values, too.
     package var debugDescription: String { description }
     /// Without children, so that `dump` shows no value either.
     package var customMirror: Mirror { Mirror(self, children: []) }

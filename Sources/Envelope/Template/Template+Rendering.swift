@@ -83,7 +83,7 @@ extension Template {
             }
         }
 
-        /// Of a line, what a text has before it is escaped.
+        /// What the text of a tag in a line is before it is escaped.
         private func words(_ tag: TemplateTag, of record: TemplateRecord) -> [UInt8] {
             if tag == .deviceID { return surroundings.deviceID }
             if tag == .installID { return surroundings.installID }

@@ -16,7 +16,7 @@ package struct Template: Equatable, Sendable {
 
     /// What a record is written from, in order.
     enum Piece: Equatable, Sendable {
-        /// Of `literals`.
+        /// A range of `literals`.
         case literal(Range<Int>)
         case tag(TemplateTag)
         /// Rounded to a whole number, in a line; never of one that is unknown.
@@ -45,7 +45,7 @@ package struct Template: Equatable, Sendable {
     package let source: String
     package let body: TemplateBody
     let isArray: Bool
-    /// Of the outermost object, or of a line's tags and fields, in UTF-8.
+    /// Names in the outermost object, or of a line's tags and fields, in UTF-8.
     let names: Set<[UInt8]>
     let room: ExtrasRoom
     let literals: [UInt8]

@@ -6,7 +6,7 @@ extension TemplateParser {
         return TemplateFault(line: place.line, column: place.column, reason: reason, advice: advice)
     }
 
-    /// Both from 1, the column in Unicode scalars.
+    /// Line and column of an offset, both from 1, the column in Unicode scalars.
     func place(of offset: Int) -> (line: Int, column: Int) {
         let before = bytes.prefix(offset)
         let lineStart = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0

@@ -27,10 +27,10 @@ struct TemplateParser {
     private(set) var members: [Member] = []
     /// An object `extras` in the outermost one.
     private(set) var room: Template.ExtrasRoom?
-    /// Of a line's tags and fields.
+    /// Names of a line's tags and fields.
     var keys: Set<[UInt8]> = []
     var tagCount = 0
-    /// Of the copied text, what is in pieces already.
+    /// How much of the copied text is in pieces already.
     private(set) var literalEnd = 0
 
     /// Bytes. The largest extras there can be, 64 texts of 1024 characters that need escapes, have fewer.
@@ -49,7 +49,7 @@ struct TemplateParser {
         object.utf8.count <= memberLimit ? members(in: Array(object.utf8)) : nil
     }
 
-    /// The same of one that was written here, and so has bounds.
+    /// The fields of an object that was written by beekond, and so has bounds.
     static func members(in object: [UInt8]) -> [Member]? {
         var parser = TemplateParser(object, tags: nil)
         parser.skipSpace()

@@ -18,7 +18,7 @@ package struct TemplatePayload: Sendable {
         self.installID = isJSON ? JSONString.escaped(installID) : Array(installID.utf8)
     }
 
-    /// The same rows always make the same bytes.
+    /// Encodes rows. Equal rows always make equal bytes.
     ///
     /// - Parameters:
     ///   - extras: a JSON object, as it was stored with the rows; nil when there are none. What is no JSON object is not

@@ -64,7 +64,7 @@ package struct TemplateRecord: Equatable, Sendable {
         ignition = nil
     }
 
-    /// The same, with what the location says that the crossing has admitted.
+    /// An event, with what the location says that the crossing has admitted.
     package init(_ event: GeofenceEvent, at location: Location?) {
         row = .event(event)
         odometer = location?.mileage.map { Double($0) }
@@ -72,7 +72,7 @@ package struct TemplateRecord: Equatable, Sendable {
         ignition = location?.ignition
     }
 
-    /// Of the location or of the event: minted once, so a server can tell a repetition by it.
+    /// The id of the location or the event: minted once, so a server can tell a repetition by it.
     var id: UUIDv7 {
         switch row {
         case .location(let location): location.id
@@ -80,7 +80,7 @@ package struct TemplateRecord: Equatable, Sendable {
         }
     }
 
-    /// Of the fix, or of the crossing.
+    /// The time of the fix, or of the crossing.
     var time: Timestamp {
         switch row {
         case .location(let location): location.fix.time

@@ -11,7 +11,7 @@ struct Backlog: Equatable, Sendable {
     var hasStreak = false
     /// What it has ever been owed: what lies outside was stored before it was added, or while it was not configured.
     var offered = Owed.everything
-    /// It is not configured any more.
+    /// The destination is not configured any more.
     var isOrphaned = false
     /// The first trusted time since then.
     var orphanedAt: Timestamp?

@@ -34,7 +34,7 @@ struct BatchMembers: Equatable, Sendable {
     /// The numbers of the events.
     var events = SeqSet()
 
-    /// Of the locations.
+    /// The numbers of the locations.
     var seqs: SeqSet { SeqSet(runs.map(\.seqs)) }
 
     /// The parts of the runs with these numbers.

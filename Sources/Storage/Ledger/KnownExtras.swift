@@ -24,7 +24,7 @@ struct KnownExtras: Equatable, Sendable {
         versions[json] = version
     }
 
-    /// These are left, after those that nothing refers to have been deleted.
+    /// Keeps the extras that are left after those that nothing refers to have been deleted.
     mutating func reset(to left: [String: Int64]) {
         versions = left
         limit = left.count + Self.unusedLimit

@@ -9,7 +9,7 @@ struct Ledger: Equatable, Sendable {
     var events = Tally()
     /// Events of which the time is not known yet.
     var untimedEvents = 0
-    /// Of `main`, and of each destination that something is, or may be, owed to: in the order of their names.
+    /// Backlogs of `main`, and of each destination that may have something to get, in the order of their names.
     private(set) var backlogs = [Backlog(name: .main, owed: .everything)]
     var sessions = KnownSessions()
     var extras = KnownExtras()
@@ -37,7 +37,7 @@ struct Ledger: Equatable, Sendable {
     /// Where a search for rows outside every batch begins.
     private struct Prunable: Equatable, Sendable {
         var from = RowKey.first
-        /// That of the queues when it was found.
+        /// The stamp of the queues when the place was found.
         var stamp = 0
     }
 
@@ -204,7 +204,7 @@ struct Ledger: Equatable, Sendable {
     /// No location that is pending lies before this one; nil when none is pending.
     var firstPending: RowKey? { firstPending(of: locations) { $0.locations } }
 
-    /// The same for events.
+    /// No event that is pending lies before this one; nil when none is pending.
     var firstPendingEvent: RowKey? { firstPending(of: events) { $0.events } }
 
     private func firstPending(of tally: Tally, _ pending: (Backlog) -> Pending) -> RowKey? {
@@ -245,7 +245,8 @@ struct Ledger: Equatable, Sendable {
 }
 
 extension Ledger.Numbers {
-    /// Those that a deletion covers, which covers nothing that comes later, even if all that it covers has gone.
+    /// The numbers past a deletion, which covers nothing that comes later, even if all that it covers has
+    /// gone.
     init(past bounds: Deletion.Bounds) {
         self.init(next: Bounded.seq(bounds.maxSeq) + 1, nextEvent: Bounded.seq(bounds.maxEventSeq) + 1)
     }

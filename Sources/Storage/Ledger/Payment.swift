@@ -1,11 +1,11 @@
 /// The rows of a batch that its destination is not owed any more.
 struct Payment: Equatable, Sendable {
-    /// Those that were still there.
+    /// Locations of the batch that were still there.
     var locations = 0
     var events = 0
-    /// Of these, those that nobody else is owed, and that have been deleted.
+    /// Rows that no other destination is owed either, and that have been deleted.
     var settled = Count()
-    /// Those that have been marked instead.
+    /// Rows that have been marked instead of deleted.
     var kept = Count()
     /// What is left to pay.
     var owed: Backlog.Owed

@@ -4,7 +4,7 @@ extension History {
     /// A place among the commands that are known.
     package struct CommandCursor: Sendable {
         var last = Int64.min
-        /// They have been read to their end.
+        /// The commands have been read to their end.
         package fileprivate(set) var isAtEnd = false
 
         /// The beginning.

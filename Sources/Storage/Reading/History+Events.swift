@@ -9,12 +9,12 @@ extension History {
         let end: Int64
         /// Which kinds of event; nil: all.
         let codes: [Int]?
-        /// Those without a time come last, where the range has no end.
+        /// The cursor is at the events without a time, which come last, where the range has no end.
         var isAtUntimed = false
         /// The range has been read to its end.
         package fileprivate(set) var isAtEnd = false
 
-        /// Both ends are inclusive; nil is open.
+        /// A cursor over a range. Both ends are inclusive; nil is open.
         ///
         /// - Parameters:
         ///   - crossings: entries into geofences and exits are among them.

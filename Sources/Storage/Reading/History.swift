@@ -30,7 +30,7 @@ package struct History: ~Copyable {
         /// The range has been read to its end.
         package fileprivate(set) var isAtEnd = false
 
-        /// Both ends are inclusive; nil is open.
+        /// A cursor over a range. Both ends are inclusive; nil is open.
         package init(from: Timestamp?, to: Timestamp?, session: UUIDv7? = nil) {
             last = RowKey(ts: from?.milliseconds ?? .min, seq: .min)
             end = to?.milliseconds ?? .max

@@ -6,7 +6,7 @@ internal import SQLite
 struct MendedTables {
     /// Has every table of that version.
     let db: Connection
-    /// Those that are to be read from it, with the rows that are left.
+    /// Tables that are to be read from it, with the rows that are left.
     private let names: Set<String>
     /// SQLite can tell which tables there are.
     private let isReadable: Bool

@@ -4,7 +4,7 @@ internal import SQLite
 /// Which pages of a damaged database belong to which table. A table goes on behind each damaged place: what lies below a page
 /// that is lost is found by what its rows look like, and by where it lacks.
 struct PageSurvey {
-    /// Its pages, and where some of it is lost.
+    /// The pages of a table, and where some of it is lost.
     struct Tree {
         var pages: [Int] = []
         fileprivate(set) var gaps: [Gap] = []
@@ -23,7 +23,7 @@ struct PageSurvey {
     }
 
     let file: DamagedFile
-    /// Of its tables; the present one where it does not say.
+    /// Version of the schema of its tables; the present one where the file does not say.
     let version: Int64
     let shapes: [TableShape]
     private(set) var trees: [String: Tree] = [:]

@@ -3,7 +3,7 @@ internal import SQLite
 
 /// What the damaged database knew of each destination.
 struct SalvagedDestinations {
-    /// Those that survive.
+    /// Counters that survive.
     private(set) var counters: [DestinationName: [DestinationCounter: Int64]] = [:]
     private(set) var losses: [DestinationName: Losses] = [:]
     /// What each was owed and offered, without rows; empty where all was owed to `main`, nil when it cannot be read.
@@ -64,7 +64,8 @@ extension Writer {
         }
     }
 
-    /// Those that are not configured stay what they were: since when, and whether they are owed what is still to come.
+    /// Adopts destinations that are not configured, as they were: since when, and whether they are owed what
+    /// is still to come.
     mutating func adoptOrphans(_ former: [Backlog]) throws(SQLiteError) {
         guard !former.isEmpty else { return }
         var changed = ledger.backlogs

@@ -15,7 +15,7 @@ extension Salvage {
         var table: String
         var columns = String(EventRow.checkedColumns)
         var boot = "NULL, NULL"
-        /// Its key.
+        /// Columns of the table's key.
         var order: String
         var uploaded = "0"
         var destination = "NULL"

@@ -173,7 +173,7 @@ struct Salvage: ~Copyable {
             "SELECT 1 FROM pragma_table_info('sessions') WHERE name = '\(column)'") != nil
     }
 
-    /// Those that have ended; earlier schemas have none.
+    /// Trips that have ended; earlier schemas have none.
     mutating func trips() -> [Trip] {
         do {
             return try hasTable("trips") ? TripTable.all(source("trips"), from: nil, to: nil) : []

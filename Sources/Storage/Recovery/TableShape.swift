@@ -19,7 +19,7 @@ struct TableShape {
     /// Columns that every row has: rows that are older than the last ones end before those.
     private let leastCount: Int
 
-    /// Of all tables of a version.
+    /// The shapes of all tables of a version.
     static func all(version: Int64) throws(SQLiteError) -> [TableShape] {
         let model = try Connection(path: ":memory:", access: .readWrite)
         try Schema.make(version: version, in: model)

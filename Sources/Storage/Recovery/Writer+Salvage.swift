@@ -204,7 +204,7 @@ extension Writer {
         return version
     }
 
-    /// Their rows have new numbers, and may lie between those of others.
+    /// Settles sessions whose rows have new numbers, and may lie between those of others.
     private func settle(_ keys: [Int64: Int64]) throws(SQLiteError) {
         let wanted = Set(keys.values)
         let found = try tables.locations.counts().filter { wanted.contains($0.session) }

@@ -51,17 +51,17 @@ extension SmallFiles {
             decidedAt = wish.time?.milliseconds
         }
 
-        /// The same as a wish.
+        /// The intent as a wish.
         package var wish: Wish {
             Wish(
                 tracks: state == .tracking, origin: origin.flatMap { Wish.Origin(rawValue: $0) } ?? .person,
                 time: decidedAt.map { Timestamp(milliseconds: $0) })
         }
 
-        /// The same as a value; nil when the file held something else.
+        /// The session as a value; nil when the file held something else.
         package var session: UUIDv7? { UUIDv7(sessionID) }
 
-        /// The same as a value; nil also for what only another version knows.
+        /// The stated motion as a value; nil also for what only another version knows.
         package var statedMotion: MotionState? { motion.flatMap { MotionState(rawValue: $0) } }
     }
 

@@ -5,7 +5,7 @@ internal import Linux
 /// Each small file exists twice, because flash loses single blocks. The copy is written after the file, and read when
 /// the file is unusable.
 extension SmallFiles {
-    /// Their names in the state directory.
+    /// Names of the small files in the state directory.
     package enum Name {
         /// The identity of this installation.
         package static let identity = "identity.json"
@@ -35,15 +35,15 @@ extension SmallFiles {
 
     /// A small file that was unusable.
     package struct Trouble: Equatable, Sendable {
-        /// Of the file, without its folder.
+        /// Name of the file, without its folder.
         package var name: String
         /// What is wrong with it.
         package var reason: String
         /// The path under which it is kept; nil when it is not there, or could not be put aside.
         package var aside: String?
-        /// Its copy was good and has replaced it.
+        /// The copy of the file was good and has replaced it.
         package var isRestored = false
-        /// It may be intact and only unreadable now: it is not overwritten.
+        /// The file may be intact and only unreadable now: it is not overwritten.
         package var isPassing = false
         /// The disk does not give it.
         var isOfDisk = false

@@ -12,7 +12,7 @@ package struct NewCommand: Equatable, Sendable {
     package var text: String
     /// The number of the signed list that it came in; nil where nothing is signed.
     package var counter: Int64?
-    /// It is not begun later than that; nil: it never expires.
+    /// The command is not begun later than that; nil: it never expires.
     package var expiresAt: Timestamp?
     /// Why it is not run, unless its id is known; nil: it is.
     package var refusal: String?
@@ -54,7 +54,7 @@ package struct CommandList: Equatable, Sendable {
 
 /// What the journal knows of a list of commands that has not been written down.
 package struct KnownCommands: Equatable, Sendable {
-    /// Those ids that are in it, with whatever content.
+    /// Ids of the list that are in the journal, with whatever content.
     package var ids: Set<String> = []
     /// Rows that the list would add to it: commands to be run, and refusals.
     package var added = 0
@@ -73,7 +73,7 @@ package struct Journaling: Equatable, Sendable {
     /// Not taken at all: too many others have yet to be run.
     package var unheard = 0
 
-    /// Those that have a result, or will have one.
+    /// Commands that have a result, or will have one.
     package var count: Int { new + repeated + refused }
 
     package init() {}
@@ -110,7 +110,7 @@ package struct CommandRecord: Equatable, Sendable {
 }
 
 extension CommandRecord {
-    /// The same with what came of it.
+    /// The record with what came of the command.
     package func done(with outcome: CommandOutcome, at time: Timestamp?) -> CommandRecord {
         CommandRecord(
             seq: seq, digest: digest, destination: destination, id: id, batch: batch, name: name, text: nil,
@@ -142,9 +142,9 @@ package struct CommandOutcome: Equatable, Sendable {
 
 /// What is left to do for the commands of one destination.
 package struct CommandCounts: Equatable, Sendable {
-    /// They have yet to be run.
+    /// Commands that have yet to be run.
     package var waiting = 0
-    /// They have yet to be sent.
+    /// Results that have yet to be sent.
     package var results = 0
 
     package init(waiting: Int = 0, results: Int = 0) {

@@ -6,7 +6,7 @@ package struct Deletion: Sendable {
     package internal(set) var cutoff: Timestamp?
     /// Rows that came after the request stay.
     var maxSeq: Int64
-    /// The same for geofence events.
+    /// Geofence events that came after the request stay.
     var maxEventSeq: Int64
     /// Requests that come after this one, each with an earlier cutoff than the one before it.
     var following: [Bounds] = []

@@ -21,7 +21,7 @@ package struct BatchDraft: Sendable {
     /// What else has happened, oldest first; there is something of one of the three.
     package private(set) var vehicleEvents: [VehicleEvent]
     private(set) var members: BatchMembers
-    /// Those of the events that are the vehicle's.
+    /// Numbers of the events that are the vehicle's.
     private(set) var vehicleMembers = SeqSet()
 
     init(
@@ -72,7 +72,7 @@ package struct BatchDraft: Sendable {
     /// Events of every kind.
     package var eventCount: Int { events.count + vehicleEvents.count }
 
-    /// The same with a position, of accuracy 0, for events that have none.
+    /// The draft with a position, of accuracy 0, for events that have none.
     package func placed(at coordinate: Coordinate) -> BatchDraft {
         var draft = self
         for index in draft.events.indices where draft.events[index].coordinate == nil {
@@ -162,11 +162,11 @@ package struct Refusal: Equatable, Sendable {
 
 /// What became of a rejected batch.
 package enum Rejection: Equatable, Sendable {
-    /// Its rows are dead letters now.
+    /// The rows of the batch are dead letters now.
     case deadLettered(Int)
-    /// It stays frozen and pending: the endpoint is suspected (three in a row).
+    /// The batch stays frozen and pending: the endpoint is suspected (three in a row).
     case suspected
-    /// It stays frozen and pending, because there is no room among the dead letters. That says nothing about the
-    /// endpoint: once there is room, it is rejected like any other.
+    /// The batch stays frozen and pending, because there is no room among the dead letters. That says nothing
+    /// about the endpoint: once there is room, it is rejected like any other.
     case full
 }

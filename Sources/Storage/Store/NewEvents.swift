@@ -20,7 +20,7 @@ package struct NewEvents: Sendable {
     package var isTracking: Bool
     /// The extras in force, a JSON object; nil when there are none.
     package var extras: String?
-    /// Of the fix; else the present.
+    /// Time of the fix; else the present.
     package var time: Timestamp
     /// The fix time is trusted well enough to call other rows old by it.
     package var prunesByAge: Bool

@@ -55,8 +55,8 @@ extension Store {
         }
     }
 
-    /// The same, and in the same transaction the next batch is frozen: one sync instead of two. It is not when the user
-    /// deleted some of its rows since it was drafted.
+    /// Acknowledges a batch, and freezes the next one in the same transaction: one sync instead of two.
+    /// Nothing is frozen when the user deleted some of its rows since it was drafted.
     @available(*, noasync, message: "blocks on the disk")
     package func acknowledge(
         _ batch: FrozenBatch, freezing draft: BatchDraft, id: UUIDv7, _ request: StoredRequest

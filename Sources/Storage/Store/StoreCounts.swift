@@ -4,9 +4,9 @@ package import Base
 package struct StoreCounts: Equatable, Sendable {
     /// All rows, uploaded ones that are kept included.
     package var locations = 0
-    /// The same for events, of every kind.
+    /// All events, of every kind.
     package var events = 0
-    /// Those of them whose time is not known yet.
+    /// Events whose time is not known yet.
     package var untimedEvents = 0
     package var main = DestinationCounts()
     /// Empty while each row is owed to `main` alone.
@@ -26,7 +26,7 @@ package struct StoreCounts: Equatable, Sendable {
     /// Some destination has not acknowledged all.
     package var hasPending: Bool { main.pending > 0 || others.values.contains { $0.pending > 0 } }
 
-    /// Those of one destination; nil when nothing is owed to it, nor ever was.
+    /// The counts of one destination; nil when nothing is owed to it, nor ever was.
     package subscript(_ name: DestinationName) -> DestinationCounts? {
         name == .main ? main : others[name]
     }
@@ -42,7 +42,7 @@ package struct DestinationCounts: Equatable, Sendable {
     package var rejected = 0
     /// Rows of it that are gone without having arrived; counted only while others are owed rows as well.
     package var losses = Losses()
-    /// It is not configured any more.
+    /// The destination is not configured any more.
     package var isOrphaned = false
 
     /// Nothing.

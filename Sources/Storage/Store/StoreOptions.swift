@@ -9,14 +9,14 @@ package struct StoreOptions: Equatable, Sendable {
     /// A place that every row is delivered to.
     package struct Destination: Equatable, Sendable {
         package var name: DestinationName
-        /// It is to have events, of geofences or of the vehicle.
+        /// The destination is to have events, of geofences or of the vehicle.
         package var carriesEvents: Bool
         /// Entries into geofences and exits from them are among those.
         package var carriesCrossings: Bool
         /// So are events of the vehicle.
         package var carriesVehicleEvents: Bool
-        /// It could have entries and exits, and is to have none, nor anything else of that kind: what is owed still are exits from
-        /// fences that it has been told of entering.
+        /// The destination could have entries and exits, and is to have none, nor anything else of that kind:
+        /// what is still to be sent are exits from fences that it has been told of entering.
         var endsEntries: Bool
 
         /// - Parameter carriesEvents: its format carries events of geofences at least.
@@ -40,7 +40,8 @@ package struct StoreOptions: Equatable, Sendable {
     package var durability: Durability
     /// Keep acknowledged rows, marked, under the rules of retention.
     package var keepsUploaded: Bool
-    /// Those that every row is owed to. While there is one, `retention` does not count for rows that are still pending.
+    /// Destinations that are to get every row. While there is one, `retention` does not count for rows that
+    /// are still pending.
     package var destinations: [Destination]
     /// Seconds after which rows go although somebody still has to receive them; nil: never.
     package var unsentRetention: Double?

@@ -10,14 +10,15 @@ struct StoreState: ~Copyable {
         var hasFailed = false
         /// What an insert that failed was to write: its COMMIT may have reached the file all the same.
         var unsure: Writer.RowName?
-        /// It has, as was seen when the database was opened; since then it may have been sent and deleted.
+        /// The row whose COMMIT has reached the file, as was seen when the database was opened; since then it
+        /// may have been sent and deleted.
         var landed: Writer.RowName?
         /// The database was not where it was opened, and has not been opened since.
         var hasMoved = false
         /// The contents of an existing WAL may not be on the disk: the device failed, in this process or in an earlier one
         /// that left it.
         var isLogDoubtful = true
-        /// This process has committed transactions without a sync.
+        /// The process has committed transactions without a sync.
         var hasBeenLax: Bool
         /// A checkpoint failed after an operation that had succeeded; the next operation reports it.
         var failedCheckpoint: StorageError?

@@ -44,7 +44,7 @@ package struct VehicleTail: Equatable, Sendable {
 
 /// What a start goes on from.
 package struct VehicleMemory: Equatable, Sendable {
-    /// Of the newest location of all; nil when none is known.
+    /// Where the odometer stood at the newest location of all; nil when none is known.
     package var odometer: Odometer.Memory?
     /// nil between trips.
     package var trip: StoredTrip?

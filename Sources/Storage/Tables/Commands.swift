@@ -39,7 +39,7 @@ struct Commands {
     /// What the journal has under the id of a command.
     private enum Standing {
         case unknown
-        /// The same command. Its result may have been sent.
+        /// This very command is known. Its result may have been sent.
         case same(Row)
         /// Another, and that has been said of the id already, or not.
         case other(refusal: Row?)
@@ -119,14 +119,14 @@ struct Commands {
         try all("destination = ? AND \(Self.isQueued)", [.text(destination.text)], limit: limit)
     }
 
-    /// Those that were not refused.
+    /// Commands of these names that were not refused.
     func named(_ names: [String]) throws(SQLiteError) -> [CommandRecord] {
         let places = names.map { _ in "?" }.joined(separator: ", ")
         return try all(
             "error IS NULL AND name IN (\(places))", names.map { .text($0) }, limit: CommandRecord.limit)
     }
 
-    /// Those that came after one, in their order.
+    /// Commands that came after one, in their order.
     static func page(
         after seq: Int64, limit: Int, _ db: Connection
     ) throws(SQLiteError) -> (records: [CommandRecord], last: Int64?, isLast: Bool) {
@@ -228,7 +228,8 @@ struct Commands {
             """)
     }
 
-    /// It has been run, perhaps while it was superseded. By more than its number, which another database gives anew.
+    /// Finishes a command, which has been run, perhaps while it was superseded. By more than its number,
+    /// which another database gives anew.
     ///
     /// - Parameter wasBegun: false: it is over without having been run. Then its list no longer counts as the latest.
     func finish(
@@ -257,7 +258,7 @@ struct Commands {
         }
     }
 
-    /// Those that have yet to be run are not, unless they are of this destination.
+    /// Refuses commands that have yet to be run, unless they are of this destination.
     func refuseAll(
         besides destination: DestinationName?, error: String, at time: Timestamp
     ) throws(SQLiteError) {
@@ -270,7 +271,8 @@ struct Commands {
             .integer(time.milliseconds), .text(error), destination.map { .text($0.text) } ?? .null)
     }
 
-    /// Those of this name that have yet to be run are not: something newer has been wished.
+    /// Finishes commands of this name that have yet to be run, without running them: something newer has been
+    /// wished.
     ///
     /// - Returns: what they are now.
     func supersede(_ name: String, at time: Timestamp) throws(SQLiteError) -> [CommandRecord] {

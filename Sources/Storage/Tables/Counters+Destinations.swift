@@ -32,14 +32,15 @@ enum DestinationCounter: String, CaseIterable {
 
     /// What becomes of it when the database is damaged.
     enum Survival {
-        /// It is the same in the next database.
+        /// The counter is the same in the next database.
         case kept
-        /// The same, once the endpoint is suspected. Before that it counts dead letters, which are pending again: counted
-        /// twice, two batches that are at fault would raise a suspicion that nothing ends.
+        /// The counter is kept once the endpoint is suspected. Before that it counts dead letters, which are
+        /// pending again: counted twice, two batches that are at fault would raise a suspicion that nothing
+        /// ends.
         case keptOnceSuspected
-        /// It is added to that of the next database.
+        /// The counter is added to that of the next database.
         case added
-        /// It says where rows are, and rows are counted anew.
+        /// The counter says where rows are, and rows are counted anew.
         case countedAnew
     }
 
@@ -69,7 +70,8 @@ extension Counters {
         try set(Self.name(counter, of: destination), to: value)
     }
 
-    /// That of `main` has no destination in its name, unless it is a loss: the names of those alone are for all.
+    /// The stored name of a counter. For `main` it has no destination in it, unless it is a loss: the names
+    /// of losses alone are for all.
     static func name(_ counter: DestinationCounter, of destination: DestinationName) -> String {
         destination == .main && counter.survival != .added
             ? counter.rawValue : counter.rawValue + suffix(destination)

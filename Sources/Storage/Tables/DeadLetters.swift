@@ -9,9 +9,10 @@ struct DeadLetters {
 
     private let db: Connection
 
-    /// Those of the streak, where 1 is the destination.
+    /// Condition: the dead letter is one of the streak; ?1 is the destination.
     static let isInStreak = "batch IN (SELECT batch FROM streak WHERE destination = ?1)"
-    /// Those of the streak do not expire: whose fault it was is not known yet.
+    /// Condition: the dead letter has expired. The streak does not expire: whose fault it was is not known
+    /// yet.
     private static let isExpired = "rejected_at < ?2 AND NOT \(isInStreak)"
 
     init(_ db: Connection) {
@@ -148,9 +149,9 @@ struct DeadLetters {
     struct Returned: Equatable {
         var key: RowKey
         var session: Int64
-        /// It was gone, and is back.
+        /// The row was gone, and is back.
         var isNew = false
-        /// It was kept, though nobody was owed it any more.
+        /// The row was kept, though no destination was to get it any more.
         var wasKept = false
     }
 

@@ -13,7 +13,7 @@ struct Debts {
     /// Without their rows.
     func backlogs() throws(SQLiteError) -> [Backlog] { try Self.backlogs(destinations: db, debts: db) }
 
-    /// The same, in any database: where the table of each name is read.
+    /// Backlogs without their rows, in any database: where the table of each name is read.
     static func backlogs(destinations: Connection, debts: Connection) throws(SQLiteError) -> [Backlog] {
         let ranges = try ranges(debts)
         let rows = try destinations.prepare("SELECT name, orphaned_at FROM destinations")

@@ -28,7 +28,7 @@ struct EventRow {
     var isOfVehicle: Bool { if case .vehicle = stored { true } else { false } }
     /// nil for one of the vehicle.
     var crossing: Crossing? { if case .crossing(let event) = stored { event.crossing } else { nil } }
-    /// Of the longest text: a damaged file may hold any.
+    /// Bytes of the longest text: a damaged file may hold any.
     var longestText: Int {
         switch stored {
         case .crossing(let event): event.crossing.geofence.utf8.count
@@ -56,7 +56,7 @@ struct EventRow {
         return (crossings ? Array(Self.crossings.indices) : []) + own.map { Self.crossings.count + $0 }
     }
 
-    /// The same, where what goes into an upload as it is must be right: for a file that was damaged.
+    /// The columns, where what goes into an upload as it is must be right: for a file that was damaged.
     static let checkedColumns = columns.dropLast("data".count) + "CASE WHEN json_valid(data) THEN data END"
 
     init(seq: Int64, session: Int64, extras: Int64, event: RecordedEvent) {

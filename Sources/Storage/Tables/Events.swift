@@ -38,7 +38,7 @@ struct Events {
         }
     }
 
-    /// Those of another database that are not there yet.
+    /// Inserts the events of another database that are not there yet.
     func insert(salvaged rows: [EventRow]) throws(SQLiteError) {
         var new: [EventRow] = []
         for row in rows where try !exists(ts: row.key.ts, id: row.id) { new.append(row) }
@@ -58,7 +58,7 @@ struct Events {
 
     // MARK: Without a time
 
-    /// Those that have none yet, in the order in which they happened.
+    /// Events that have no time yet, in the order in which they happened.
     func untimed() throws(SQLiteError) -> [EventRow] {
         let rows = try db.prepare(
             """
@@ -79,7 +79,7 @@ struct Events {
         Int(try db.value("SELECT COUNT(*) FROM events WHERE ts IS NULL") ?? "") ?? 0
     }
 
-    /// They have these times, for good.
+    /// Gives events these times, for good.
     func stamp(_ times: [(seq: Int64, time: Timestamp, isEstimated: Bool)]) throws(SQLiteError) {
         let update = try db.prepare(
             """
@@ -167,8 +167,9 @@ struct Events {
         return (counts, oldest)
     }
 
-    /// Of the crossings that are owed, for each fence the exit that comes before any entry: that entry has been sent, or is among
-    /// those that are frozen, which go out whatever happens to the rest.
+    /// Among the crossings that are still to be sent, for each fence the exit that comes before any entry:
+    /// that entry has been sent, or is among those that are frozen, which go out whatever happens to the
+    /// rest.
     func leaves(in owed: SeqSet, besides frozen: SeqSet) throws(SQLiteError) -> SeqSet {
         let codes = EventRow.codes(crossings: true, []).map(\.description).joined(separator: ", ")
         let rows = try db.prepare(

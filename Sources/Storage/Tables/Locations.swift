@@ -73,7 +73,7 @@ extension Locations {
         try row.run(insertRow)
     }
 
-    /// Those of another database that are not there yet.
+    /// Inserts the locations of another database that are not there yet.
     ///
     /// - Returns: how many these are.
     func insert(salvaged rows: [Salvage.Row]) throws(SQLiteError) -> Int {

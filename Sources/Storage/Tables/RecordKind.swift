@@ -69,7 +69,7 @@ struct RetainedRow: Equatable, Sendable {
     var key: RowKey
     var session: Int64
     var isUploaded: Bool
-    /// It is deleted for its age, not for lack of room.
+    /// The row is deleted for its age, not for lack of room.
     var isOld = false
 
     /// What a statement selects as ts, seq, session, uploaded.

@@ -12,7 +12,7 @@ internal import SQLite
 /// rejected.ts" and the like in rows that are sound, and a sound database would be put aside.
 enum Schema {
     static let version = Int64(migrations.count)
-    /// Of a new database; one that is there keeps its own.
+    /// Page size of a new database; one that is there keeps its own.
     static let pageSize: Int64 = 1024
     /// "BEEK": identifies the database to file(1) and to us.
     static let applicationID: Int64 = 0x4245_454B

@@ -72,7 +72,7 @@ struct Sessions: ~Copyable {
             .integer(time.milliseconds), .integer(key))
     }
 
-    /// Those without an end.
+    /// Sessions without an end.
     func open() throws(SQLiteError) -> [(key: Int64, startedAt: Timestamp)] {
         let open = try db.prepare("SELECT key, started_at FROM sessions WHERE stopped_at IS NULL")
         var found: [(key: Int64, startedAt: Timestamp)] = []

@@ -47,7 +47,7 @@ struct TripTable {
         }
     }
 
-    /// Those that touch this time, oldest first, at most `limit`.
+    /// Trips that touch this time, oldest first, at most `limit`.
     static func all(
         _ db: Connection, from: Timestamp?, to: Timestamp?, limit: Int = limit
     ) throws(SQLiteError) -> [Trip] {

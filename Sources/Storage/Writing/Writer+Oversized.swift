@@ -3,7 +3,7 @@ internal import SQLite
 
 /// The result of dissolving a batch that keeps failing because of its size.
 package enum Rebatch: Equatable, Sendable {
-    /// Its rows are pending, and go into new batches.
+    /// The rows of the batch are pending, and go into new batches.
     case dissolved(id: UUIDv7, locations: Int, events: Int)
     /// No batch is frozen.
     case nothingFrozen

@@ -129,7 +129,7 @@ extension Writer {
         return try tables.deadLetters.countInStreak(kind, of: name)
     }
 
-    /// Those of a destination that is forgotten.
+    /// Forgets the rejections by a destination that is forgotten.
     func forgetRejections(by name: DestinationName) throws(SQLiteError) {
         for counter in [DestinationCounter.consecutiveRejections, .suspicionEnded, .rejectedBatch] {
             try tables.counters.set(counter, of: name, to: 0)

@@ -6,9 +6,9 @@ internal import SQLite
 package struct RejectedWork: Sendable {
     /// What happens to them.
     package enum Act: Sendable {
-        /// They are pending again, under their own ids, and go into new batches.
+        /// The dead letters are pending again, under their own ids, and go into new batches.
         case requeue
-        /// They are deleted and overwritten.
+        /// The dead letters are deleted and overwritten.
         case purge
     }
 
@@ -100,7 +100,7 @@ extension Writer {
         owe(rows, to: name)
     }
 
-    /// The same for events.
+    /// Notes requeued events, after COMMIT.
     mutating func requeued(events rows: [DeadLetters.Returned], of name: DestinationName) throws(SQLiteError)
     {
         guard !rows.isEmpty else { return }

@@ -5,9 +5,9 @@ internal import SQLite
 extension Writer {
     /// At most this many rows are pruned with one write, so that a lowered cap is reached in steps.
     private static let pruneLimit = 100
-    /// The same where no fix waits to be written.
+    /// At most this many rows are pruned with one write where no fix waits to be written.
     private static let shrinkStep = 1000
-    /// The same for events.
+    /// At most this many events are pruned with one write.
     private static let eventPruneLimit = 16
     /// Rows looked at for their age with one write: more than one, so that it catches up.
     private static let ageLimit = 8
@@ -221,7 +221,7 @@ extension Writer {
         return doomed
     }
 
-    /// The same for events as `room(for:)` for locations.
+    /// How many of the wanted events have room, and which must go for that; see `room(for:)` for locations.
     func eventRoom(for wanted: Int) throws(SQLiteError) -> (count: Int, doomed: [RetainedRow]) {
         let free = max(Events.limit - ledger.events.rows, 0)
         let doomed =
@@ -246,14 +246,14 @@ extension Writer {
 
 /// Milliseconds: rows from before these times are deleted for their age.
 struct AgeCutoffs: Equatable, Sendable {
-    /// Those that everybody has received, or that nobody configured is owed.
+    /// Cutoff of rows that everybody has received, or that no configured destination is to get.
     var retention: Int64
-    /// Those that are pending, whoever is owed them; nil: none are deleted.
+    /// Cutoff of rows that are pending, for whatever destination; nil: none are deleted.
     var unsent: Int64?
 }
 
 extension Losses {
-    /// Those of the rows to be deleted that no backend has received.
+    /// Losses among the rows to be deleted: those that no backend has received.
     init(of pruned: [RetainedRow]) {
         self.init(
             dropped: pruned.count { !$0.isUploaded && !$0.isOld },

@@ -7,7 +7,7 @@ package struct ScheduleWatch: Sendable {
     package enum Verdict: Equatable, Sendable {
         /// Nobody knows whether a window is open: gpsd is to be read until its time has settled, and the wish holds.
         case timeUnknown
-        /// This wish is to be judged: the schedule has opened or closed.
+        /// The schedule has opened or closed: this wish is to be judged.
         case wish(Wish)
         /// Nothing changes before `deadline`.
         case wait

@@ -1,9 +1,9 @@
 extension TrackingSchedule {
     /// What is wrong with a schedule, and where.
     package struct Flaw: Error, Equatable, Sendable, CustomStringConvertible {
-        /// Of the window in the list, from 0.
+        /// Index of the window in the list, from 0.
         package let index: Int
-        /// Of the first byte that is wrong, from 1.
+        /// Column of the first byte that is wrong, from 1.
         package let column: Int
         /// What to write instead.
         package let advice: String

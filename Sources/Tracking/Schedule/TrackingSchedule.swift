@@ -8,7 +8,7 @@ package import Base
 package struct TrackingSchedule: Equatable, Sendable {
     /// A span of the same times on some days of the week.
     package struct Window: Equatable, Sendable {
-        /// Of its start; 0 is Monday.
+        /// Days on which it starts; 0 is Monday.
         package var days: Set<Int>
         /// Seconds since midnight, 0 ≤ start < 86,400.
         package var start: Int

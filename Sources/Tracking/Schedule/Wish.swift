@@ -13,7 +13,7 @@ package struct Wish: Equatable, Sendable {
 
     /// What becomes of a new wish.
     package enum Verdict: Equatable, Sendable {
-        /// It replaces the present one.
+        /// The new wish replaces the present one.
         case taken
         /// The present one stays, which asks for the same or is newer.
         case kept

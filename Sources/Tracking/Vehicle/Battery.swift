@@ -3,7 +3,7 @@ package struct Battery: Equatable, Sendable {
     package enum State: String, CaseIterable, Sendable {
         /// Nobody says, or it neither charges nor discharges and is not full.
         case unknown
-        /// It is discharging.
+        /// The battery is discharging.
         case unplugged
         case charging, full
     }

@@ -10,7 +10,7 @@ package struct BatteryWatch: Sendable {
     package enum Advice: Equatable, Sendable {
         /// What is known will do.
         case take(Battery?)
-        /// It is to be read now, and the answer waited for; `end` tells it.
+        /// The battery is to be read now, and the answer waited for; `end` tells it.
         case read
         /// Somebody reads it already: the answer is to be waited for so many seconds.
         case wait(Double)
@@ -35,7 +35,7 @@ package struct BatteryWatch: Sendable {
         return left > 0 ? .wait(min(left, patience)) : .take(latest(now: now))
     }
 
-    /// It could not be begun.
+    /// The reading could not be begun.
     package mutating func giveUp() { begun = nil }
 
     /// A reading has ended.

@@ -7,7 +7,7 @@ package import Base
 package struct Dwell: Sendable {
     /// A stay whose event has not come yet; to be persisted beside the state of the fence.
     package struct Stay: Equatable, Sendable {
-        /// Of the fence.
+        /// Key of the fence.
         package var key: Int64
         /// Fix time of the enter.
         package var entered: Timestamp
@@ -49,7 +49,7 @@ package struct Dwell: Sendable {
         due = waiting.values.map(\.due).min()
     }
 
-    /// It left the fence, or the fence was removed or asks no more.
+    /// The vehicle left the fence, or the fence was removed or asks no more.
     package mutating func leave(_ key: Int64) {
         guard waiting.removeValue(forKey: key) != nil else { return }
         due = waiting.values.map(\.due).min()

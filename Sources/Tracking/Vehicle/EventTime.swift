@@ -20,7 +20,7 @@ package enum EventTime: Equatable, Sendable {
         }
     }
 
-    /// Of an event at `instant` of this boot.
+    /// The time of an event at `instant` of this boot.
     ///
     /// - Parameter anchor: nil while no time can be trusted; one of another boot is none.
     package init(at instant: BootInstant, boot: BootID, anchor: Anchor?) {

@@ -21,7 +21,7 @@ package struct Ignition: Sendable {
         }
     }
 
-    /// Of the settings, what decides.
+    /// The settings that decide.
     package struct Policy: Equatable, Sendable {
         /// `on_ignition = "track"`: it starts and stops tracking.
         package var tracks: Bool

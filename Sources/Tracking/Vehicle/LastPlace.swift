@@ -8,7 +8,7 @@ package struct LastPlace: Sendable {
 
     /// Until then the first settled fix after the edge is waited for; nil: none is.
     private var deadline: BootInstant?
-    /// It has been admitted, and is not stored yet.
+    /// The location that has been admitted, and is not stored yet.
     private var expected: UUIDv7?
 
     package init() {}

@@ -87,7 +87,7 @@ package struct Odometer: Sendable {
     private var last: (time: Timestamp, speed: Double?)?
     /// nil while all up to the last fix is counted.
     private var gap: Gap?
-    /// It has departed since it last stood.
+    /// The vehicle has departed since it last stood.
     private var isRolling = false
     /// Since it last stood, while a departure is not established.
     private var departure = (metres: 0.0, seconds: 0.0)

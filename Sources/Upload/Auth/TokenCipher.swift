@@ -64,11 +64,11 @@ package enum TokenEnvelope {
 
     /// Why an envelope cannot be opened.
     package enum Refusal: Error, Equatable, Sendable {
-        /// It was made by a later version.
+        /// The envelope was made by a later version.
         case newerVersion
         /// The key that it names is missing.
         case unknownKey
-        /// Its key is there and does not open it; or it is not an envelope at all.
+        /// The key is there and does not open the envelope; or it is not an envelope at all.
         case damaged
     }
 

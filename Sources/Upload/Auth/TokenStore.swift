@@ -14,9 +14,9 @@ package struct TokenStore: Sendable {
     package enum Content: Equatable, Sendable {
         case nothing
         case record(AuthRecord)
-        /// Its key is missing, or a later version wrote it: it must stay as it is.
+        /// The key is missing, or a later version wrote the file: it must stay as it is.
         case locked(reason: String)
-        /// It can never be read: it has been put aside.
+        /// The file can never be read: it has been moved aside.
         case damaged(aside: String)
     }
 
@@ -51,7 +51,7 @@ package struct TokenStore: Sendable {
     private static let keyMaking = Mutex(())
 
     private let directory: StateDirectory
-    /// Of the file; what is sealed in it cannot be opened under another.
+    /// Name of the file; what is sealed in it cannot be opened under another.
     private let name: String
     private let owner: String
     private let credentials: String?

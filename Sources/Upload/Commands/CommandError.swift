@@ -4,7 +4,7 @@ package struct CommandError: Error, Equatable, Sendable {
     package enum Kind: String, Sendable, CaseIterable {
         /// There is no such command.
         case unknownCommand = "unknown_command"
-        /// It cannot be had here, whatever the configuration says, as `destroyLog`.
+        /// The command cannot be had here, whatever the configuration says, as `destroyLog`.
         case unsupported
         /// `allow` does not name it.
         case notAllowed = "not_allowed"
@@ -26,9 +26,9 @@ package struct CommandError: Error, Equatable, Sendable {
         case stoppedByPerson = "stopped_by_person"
         /// A stop that had come before a person started tracking, or the ignition was switched on, and had not run by then.
         case superseded
-        /// It was signed, and its time was over before it could run.
+        /// The command was signed, and its time was over before it could run.
         case expired
-        /// It was signed, and said to have been issued more than a day from when it could run.
+        /// The command was signed, and said to have been issued more than a day from when it could run.
         case counterAhead = "counter_ahead"
         /// Asked for again too soon.
         case tooSoon = "too_soon"

@@ -2,7 +2,7 @@
 package struct CommandListRefusal: Error, Equatable, Sendable {
     /// The raw values are those of the log and of the counters.
     package enum Kind: String, Sendable, CaseIterable {
-        /// It is not JSON, or is nested too deep, or has a name twice, or is no list of commands.
+        /// The answer is not JSON, or is nested too deep, or has a name twice, or is no list of commands.
         case malformed
         /// The answer has more than 64 KiB.
         case tooLarge = "too_large"
@@ -14,15 +14,15 @@ package struct CommandListRefusal: Error, Equatable, Sendable {
         case tooOften = "too_often"
         /// Nobody has signed it, and `verify_keys` names keys.
         case unsigned
-        /// It is signed, and `verify_keys` names no key.
+        /// The list is signed, and `verify_keys` names no key.
         case noKeys = "no_keys"
         /// None of the keys has signed it.
         case badSignature = "bad_signature"
-        /// It was signed for another vehicle.
+        /// The list was signed for another vehicle.
         case otherVehicle = "other_vehicle"
-        /// Its time is over.
+        /// The time of the list is over.
         case expired
-        /// It says to have been issued more than a day from now.
+        /// The list says to have been issued more than a day from now.
         case counterAhead = "counter_ahead"
         /// A list with a higher counter has come before.
         case replayed

@@ -67,7 +67,7 @@ package struct CommandReader {
             // Most servers answer something else, or nothing, and mean nothing by it.
             guard Self.mentionsCommands(body) else { return .nothing }
             throw malformed(
-                "it is no JSON of at most \(Self.depthLimit) levels in which no name occurs twice")
+                "it is not JSON of at most \(Self.depthLimit) levels in which no name occurs twice")
         }
         guard case .object(let members) = root else { return .nothing }
         let commands = try commands(members)
@@ -121,7 +121,7 @@ package struct CommandReader {
 
     private mutating func read(signed message: [UInt8]) throws(CommandListRefusal) -> Members {
         guard case .object(let inner)? = JSONReader.read(message, limits: Self.limits) else {
-            throw malformed("what was signed is no JSON object of at most \(Self.depthLimit) levels")
+            throw malformed("what was signed is not a JSON object of at most \(Self.depthLimit) levels")
         }
         guard case .string(let vehicle)? = inner["install_id"] else {
             throw malformed("install_id must be a text")

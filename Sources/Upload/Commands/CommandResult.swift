@@ -5,22 +5,22 @@ package import Tracking
 package struct CommandResult: Equatable, Sendable {
     /// As the server knows the command.
     package let id: String
-    /// Its name.
+    /// Name of the command.
     package let command: String
     /// A ``CommandError/text``; nil when it was carried out.
     package let error: String?
     /// What was found out, a JSON object; nil for nothing.
     package let value: String?
 
-    /// It was carried out.
+    /// The command was carried out.
     package var isDone: Bool { error == nil }
 
-    /// It was carried out, without anything to say.
+    /// The result of a command that was carried out, without anything to say.
     package init(_ command: ServerCommand) {
         self.init(id: command.id, command: command.name, error: nil, value: nil)
     }
 
-    /// It was refused, or failed.
+    /// The result of a command that was refused, or failed.
     package init(_ command: ServerCommand, _ error: CommandError) {
         self.init(id: command.id, command: command.name, error: error.text, value: nil)
     }

@@ -30,7 +30,7 @@ package struct ServerCommand: Equatable, Sendable {
     /// What there is to be done about it.
     package enum Content: Equatable, Sendable {
         case request(Request)
-        /// It can only be refused.
+        /// The command can only be refused.
         case refused(CommandError)
     }
 
@@ -61,7 +61,8 @@ package struct ServerCommand: Equatable, Sendable {
     /// As it stands in the result: `set_config`. Of an unknown command what the server wrote, at most 64 characters.
     package let name: String
     package let content: Content
-    /// Of what the server wrote, without the id: 32 hexadecimal digits. An id that was seen with another digest is reused.
+    /// Digest of what the server wrote, without the id: 32 hexadecimal digits. An id that was seen with
+    /// another digest is reused.
     package let digest: String
     /// nil unless it was signed.
     package let warrant: Warrant?

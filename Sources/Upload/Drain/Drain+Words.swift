@@ -15,7 +15,7 @@ extension Drain {
         case freezeNext
         /// Look whether the token can be used. Forced: the user asks, so no back-off counts.
         case checkToken(isForced: Bool)
-        /// The same, after the backend has refused the one that was sent.
+        /// Look whether the token can be used, after the backend has refused the one that was sent.
         case checkRefusedToken(isForced: Bool)
         /// Begin an exchange with the token endpoint.
         case refreshToken
@@ -39,7 +39,7 @@ extension Drain {
         case isolate
         /// Remember that only another endpoint can take it.
         case markPermanent
-        /// It was refused for good: count that. Scheduled: nobody asked for this drain.
+        /// Count a batch that was refused for good. Scheduled: nobody asked for this drain.
         case countRefusal(Doubt?, isScheduled: Bool)
         /// Take the batch behind it, which is the one that all other actions are about from then on.
         case freezeProbe
@@ -48,7 +48,7 @@ extension Drain {
         /// Nothing is pending: make what else is to be sent, if there is anything. It is what `send`, `awaitAnswer`,
         /// `cancelRequest` and `record` are about from then on.
         case makeUnqueued
-        /// This answer to it is the last word.
+        /// Settle what was made: this answer to it is the last word.
         case settle(Judgement)
     }
 
@@ -78,7 +78,7 @@ extension Drain {
         case suspected
         /// There is no room among the dead letters; the batch stays where it is.
         case full
-        /// Its only row may be why: the row behind it is to be tried.
+        /// The only row of the batch may be why: the row behind it is to be tried.
         case needsProbe
         /// The action failed because the disk did.
         case storageFailed

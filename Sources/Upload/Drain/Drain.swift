@@ -49,13 +49,13 @@ package struct Drain: Sendable {
     private var state = State.idle
     /// The batch under way.
     private var batch = (rows: 0, isIsolating: false)
-    /// It is sent to learn whether the one before it is why that was refused, like this.
+    /// Why the batch before this one was refused: this one is sent to learn whether that was for its row.
     private var probes: DrainOutcome.Failure?
     /// Answers in a row that were not made for the request under way.
     private var unmatched = 0
     /// Attempts, each on a connection of its own, before such answers are taken for a server that is out of order.
     private static let unmatchedLimit = 3
-    /// Of what is under way.
+    /// Kind of the shipment that is under way.
     private var kind = ShipmentKind.rows
     private var isForced = false
     private var isStopping = false
@@ -271,7 +271,8 @@ package struct Drain: Sendable {
         return perform(.send, in: .sending(isRepeat: isRepeat))
     }
 
-    /// The same batch, or what else is under way made afresh: at once, because the request may never have been read.
+    /// Sends the batch again, or makes afresh what else is under way: at once, because the request may never
+    /// have been read.
     private mutating func sendAgain(isRepeat: Bool) -> Step {
         unmatched += 1
         if isStopping || unmatched == Self.unmatchedLimit { return retryLater() }

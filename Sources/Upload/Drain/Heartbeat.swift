@@ -86,7 +86,7 @@ package struct Heartbeat: Equatable, Sendable {
 }
 
 extension Judgement {
-    /// Of an envelope without rows: it will not be taken, however often it is sent.
+    /// Whether the answer refuses an envelope without rows: it will not be taken, however often it is sent.
     package var refusesEnvelope: Bool {
         verdict != .accepted && broker == nil && [400, 413, 422].contains(status)
     }

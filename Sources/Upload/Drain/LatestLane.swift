@@ -10,7 +10,7 @@ package struct LatestLane: Equatable, Sendable {
     private var accepted: Number = 0
     /// What is under way.
     private var current: Number?
-    /// This drain has delivered one.
+    /// The present drain has delivered one.
     private var hasDelivered = false
 
     /// The server has got nothing yet.

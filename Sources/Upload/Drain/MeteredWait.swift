@@ -5,7 +5,7 @@ package import DaemonConfiguration
 package struct RouteFacts: Equatable, Sendable {
     /// The interface of the route; nil when there is none.
     package var interface: String?
-    /// It is that of the default route, of which alone NetworkManager speaks.
+    /// The interface is that of the default route, of which alone NetworkManager speaks.
     package var isDefault: Bool
     /// NetworkManager calls its primary connection metered, or guesses so.
     package var isCalledMetered: Bool

@@ -21,7 +21,7 @@ package struct RefusedRow: Equatable, Sendable {
     package enum Fate: Equatable, Sendable {
         /// The row becomes a dead letter; the one that was the probe is acknowledged.
         case deadLetter(UUIDv7)
-        /// Both stay.
+        /// Both rows stay.
         case keep
     }
 

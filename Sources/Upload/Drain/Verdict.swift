@@ -12,10 +12,10 @@ package enum Verdict: Equatable, Sendable {
 
     /// Which refusals are about the rows.
     package enum Rejections: Equatable, Sendable {
-        /// Those that say so.
+        /// Refusals that say so.
         case meant
-        /// Those that may be, though a server made for other clients also means an unknown vehicle by them (Traccar, 400), a quota
-        /// that is used up (PhoneTrack) or a wrong url.
+        /// Refusals that may be, though a server made for other clients also means an unknown vehicle by them
+        /// (Traccar, 400), a quota that is used up (PhoneTrack) or a wrong url.
         case whateverMayBeMeant
         /// None is taken for one.
         case none
@@ -74,7 +74,7 @@ package enum Doubt: String, Equatable, Sendable {
 package struct Judgement: Equatable, Sendable {
     /// What the answer says about the size of the batch.
     package enum Size: Equatable, Sendable {
-        /// It is not why the batch failed, if it did.
+        /// The size is not why the batch failed, if it did.
         case irrelevant
         /// The server waited too long for it (408).
         case tooSlow
@@ -94,7 +94,7 @@ package struct Judgement: Equatable, Sendable {
     package var broker: MQTTAnswer?
     /// What the server says of its refusal, in a line without secrets; nil when it says nothing, or has not refused.
     package var reason: String?
-    /// It is believed although the body says nothing of having taken the batch.
+    /// The answer is believed although the body says nothing of having taken the batch.
     package var isSilent = false
     /// How many rows the server says it has saved; nil: it does not say.
     package var saved: Int?

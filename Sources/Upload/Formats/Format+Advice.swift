@@ -93,7 +93,7 @@ extension Format {
             "The server, or a proxy before it, is not available (\(status)): see whether it runs. It is tried again."
         case 500..<600: "The server failed (\(status)): see its log. It is tried again."
         default:
-            "The server answers \(status), which is no answer to \(rawValue): check that url is its address for this format."
+            "The server answers \(status), which is not an answer to \(rawValue): check that url is its address for this format."
         }
     }
 }

@@ -124,7 +124,7 @@ package enum OwnTracksMQTT {
         case (.connack, 1), (.connack, MQTTCode.unsupportedVersion):
             "the broker speaks neither MQTT 5 nor MQTT 3.1.1"
         case (.connack, 2), (.connack, 133):
-            "the broker wants client ids of another kind; see its log for what it allows"
+            "the broker expects client ids of another kind; see its log for what it allows"
         case (.connack, 138): "the broker has banned this client; ask its administrator"
         case (_, 142):
             "another client connects with the same id: if this system was copied from another one, give it an identity of its own"

@@ -38,7 +38,7 @@ struct AnswerBody: Sendable {
     private var state = State.leading
     private var encoding = Encoding.bytes
     private var room = Self.limit
-    /// Of a byte order mark so far.
+    /// Bytes of a byte order mark so far.
     private var mark: [UInt8] = []
     /// The first half of a character in UTF-16.
     private var half: UInt8?
@@ -50,9 +50,9 @@ struct AnswerBody: Sendable {
     private var begins: UInt8?
     private var isNamed = false
 
-    /// It begins as PHP prints an error.
+    /// The body begins as PHP prints an error.
     private(set) var isPHPError = false
-    /// Its first character is `{`.
+    /// The first character of the body is `{`.
     var isObject: Bool { begins == UInt8(ascii: "{") }
     /// Whether what has not been read yet may make it a page.
     var mayBePage: Bool { isNamed || state != .decided }

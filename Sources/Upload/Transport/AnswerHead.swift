@@ -27,12 +27,12 @@ struct AnswerHead {
     /// A line has a carriage return that does not end it, which some take for the end of a line: whatever stands behind it may
     /// be a header or not (RFC 9112 section 2.2).
     private var hasStrayReturn = false
-    /// Of the status line; nil where what the answer begins with is none, or came before this answer and was none: libcurl takes
-    /// `http/1.1 500` and `HTTP/x` for 200.
+    /// Code of the status line; nil where what the answer begins with is none, or came before this answer and
+    /// was none: libcurl takes `http/1.1 500` and `HTTP/x` for 200.
     private(set) var status: Int?
     /// A line has been read.
     private var hasBegun = false
-    /// Of the latest line; nil: none that counts.
+    /// Field of the latest line; nil: none that counts.
     private var field: Field?
     private var length: Int64?
     /// The empty line after the headers has arrived: a server that dies before that has promised nothing.
@@ -40,12 +40,12 @@ struct AnswerHead {
 
     /// What keeps it from being an answer, in words; nil: nothing that has been read.
     var fault: String? {
-        if hasBegun, status == nil { return "the answer's first line is no status line" }
+        if hasBegun, status == nil { return "the answer's first line is not a status line" }
         if hasStrayReturn { return "a line of the answer's head has a carriage return within it" }
-        return hasBadLength ? "the answer's Content-Length is no length" : nil
+        return hasBadLength ? "the answer's Content-Length is not a length" : nil
     }
 
-    /// It only announces another (100 to 199).
+    /// The answer only announces another (100 to 199).
     private var isInterim: Bool { status.map { $0 < 200 } ?? false }
 
     /// - Parameter line: with its line break.

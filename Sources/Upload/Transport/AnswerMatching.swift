@@ -17,7 +17,7 @@ package struct AnswerMatching: Sendable {
     /// Ids of one connection that are remembered. A second answer is noticed at the request that follows it.
     private static let limit = 1024
 
-    /// Of the connection, the latest last.
+    /// Ids sent over the connection, the latest last.
     private var sent: [UUIDv7] = []
     /// An acceptance on this connection has named its batch.
     private var namesBatches = false
@@ -90,7 +90,7 @@ package struct AnswerMatching: Sendable {
 extension Answer {
     fileprivate var isAcceptance: Bool { (200...299).contains(status) }
 
-    /// Of the request for good.
+    /// The request is refused for good.
     fileprivate var isRefusal: Bool { status == 400 || status == 422 }
 
     /// The UUID that its body, a JSON object, has as `batch_id`; nil without one, or when it cannot be read.

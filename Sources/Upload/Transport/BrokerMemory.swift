@@ -2,7 +2,7 @@
 package struct BrokerMemory {
     /// Whether MQTT 5 was ever accepted at this url.
     let knowsNew: (_ url: String) -> Bool
-    /// It is, now.
+    /// Notes that MQTT 5 has been accepted at this url.
     let learnNew: (_ url: String) -> Void
 
     package init(knowsNew: @escaping (_ url: String) -> Bool, learnNew: @escaping (_ url: String) -> Void) {

@@ -21,7 +21,7 @@ package struct Carrier: ~Copyable {
     private var mqtt: MQTTClient?
     /// The latest request goes, or went, to a broker.
     private var isMQTT = false
-    /// Of beekond.
+    /// Version of beekond.
     private let version: String
     /// Names the connections of this destination to a broker.
     private let clientID: String

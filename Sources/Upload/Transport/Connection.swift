@@ -8,7 +8,7 @@ final class Connection {
     /// What has arrived between two requests.
     enum Unread {
         case nothing
-        /// Of an answer that nobody has asked for.
+        /// Bytes of an answer that nobody has asked for.
         case data
         /// The peer has closed it, or it is broken.
         case end
@@ -16,7 +16,7 @@ final class Connection {
 
     /// The newest last; more than one only while libcurl tries several addresses.
     private var sockets: [Int32] = []
-    /// That of the newest socket, once an answer has come through it.
+    /// The TLS session of the newest socket, once an answer has come through it.
     private var tls: OpaquePointer?
     /// How many have been opened: another number, another connection.
     private(set) var number = 0

@@ -13,17 +13,18 @@ package struct Answer: Equatable, Sendable {
     package let status: Int
     /// The value of `Retry-After`, as it came.
     package let retryAfter: String?
-    /// It is no answer of the backend's: an HTML page, or an error that PHP printed. Also what may be one and was not read.
+    /// The answer is none of the backend's: an HTML page, or an error that PHP printed. Also what may be one
+    /// and was not read.
     package let isPage: Bool
-    /// It begins with an error that PHP printed.
+    /// The body begins with an error that PHP printed.
     package let isPHPError: Bool
-    /// Its first character is `{`, as far as it could be read.
+    /// The first character of the body is `{`, as far as it could be read.
     package let isObject: Bool
-    /// It is not compressed: compression is never asked for, so nothing here can undo it.
+    /// The body is not compressed: compression is never asked for, so nothing here can undo it.
     package let isReadable: Bool
     /// The body exceeds 64 KiB, and the rest was not read.
     package let isCut: Bool
-    /// It has begun before the peer, or its proxy, had acknowledged the whole request.
+    /// The answer began before the peer, or its proxy, had acknowledged the whole request.
     package let isEarly: Bool
     /// The body; empty when it exceeds 64 KiB.
     package let body: [UInt8]
@@ -77,7 +78,7 @@ package struct TransportFailure: Error, Equatable, Sendable {
 
     /// Part of the request was sent, so the server may have received all of it.
     package let wasSent: Bool
-    /// It was given up because it took too long, or was too slow.
+    /// The request was given up because it took too long, or was too slow.
     package let isTimeout: Bool
     /// TLS was refused, by this side or the other: a certificate, its name, the clock, a version.
     package let isTLS: Bool

@@ -70,7 +70,7 @@ enum ServerReason {
         if case .string(let text)? = value { text } else { nil }
     }
 
-    /// Of a page, in whatever case its tags are.
+    /// The title of a page, in whatever case its tags are.
     private static func title(of page: String) -> String? {
         let lower = page.lowercased()
         // Few characters change their length with their case; where one does, the page has no title.

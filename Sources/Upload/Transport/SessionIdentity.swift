@@ -24,7 +24,7 @@ package struct SessionIdentity: Equatable, Sendable {
             } else { [] }
     }
 
-    /// Of a connection to a broker.
+    /// The identity of a connection to a broker.
     init(_ options: MQTTOptions) {
         url = options.url
         headers = []
@@ -59,14 +59,14 @@ struct TLSFile: Equatable, Sendable {
 }
 
 extension SessionLifetime.Terms {
-    /// Those of a request that is about to be made; nil when it resumes no session.
+    /// The terms of a request that is about to be made; nil when it resumes no session.
     init?(_ options: HTTPOptions) {
         guard let identity = options.identity else { return nil }
         self.init(
             identity, proxy: options.proxy, [options.caFile, options.clientCertificate, options.clientKey])
     }
 
-    /// Those of a publication over TLS that is about to be made.
+    /// The terms of a publication over TLS that is about to be made.
     init(_ options: MQTTOptions) {
         self.init(
             SessionIdentity(options), proxy: options.proxy,

@@ -15,7 +15,7 @@ struct SessionLifetime: Sendable {
         var identity: SessionIdentity
         /// The way there; nil for a direct one.
         var proxy: String?
-        /// Those of authorities, client certificate and key, in this order; nil where there is none.
+        /// Files of authorities, client certificate and key, in this order; nil where there is none.
         var files: [TLSFile?]
     }
 
@@ -23,7 +23,7 @@ struct SessionLifetime: Sendable {
     enum Handshake: Equatable, Sendable {
         /// Done, now or earlier on the same connection.
         case done
-        /// It had not even begun.
+        /// The handshake had not even begun.
         case unreached
         /// Broken off: nothing of the request was sent.
         case refused

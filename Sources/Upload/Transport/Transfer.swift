@@ -36,7 +36,7 @@ final class Transfer {
         errorBuffer.deallocate()
     }
 
-    /// The same request is made once more, by another handle of libcurl.
+    /// Prepares the request for being made once more, by another handle of libcurl.
     func rewind() {
         (hasStarted, isAdded) = (false, false)
         response = Response()
@@ -59,7 +59,7 @@ final class Response {
     fileprivate(set) var start = AnswerBody()
     /// The body exceeds the limit.
     fileprivate(set) var isCut = false
-    /// It has begun before the peer had all of the request.
+    /// The answer began before the peer had all of the request.
     fileprivate(set) var isEarly = false
     /// The body so far.
     fileprivate(set) var body: [UInt8] = []

@@ -17,7 +17,7 @@ struct Cost {
     var times: [Int64]
     /// Written to the disk, as /proc/self/io tells; nil where it does not, or the disk is memory.
     var bytes: Int?
-    /// Of the WAL at its longest.
+    /// Bytes of the WAL at its longest.
     var log: Int
     /// CPU of the whole process, in nanoseconds.
     var cpu: Int64 = 0

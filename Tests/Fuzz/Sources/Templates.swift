@@ -69,7 +69,7 @@ extension Subject {
         }
     }
 
-    /// Its time becomes a tag again: no template can have a time that is fixed.
+    /// Whether the body is a line. Its time becomes a tag again: no template can have a time that is fixed.
     private static func isLine(_ body: [UInt8]) -> Bool {
         guard body.last == 0x0A, body.count(where: { $0 == 0x0A }) == 1,
             let space = body.lastIndex(of: UInt8(ascii: " "))

@@ -22,7 +22,7 @@ final class FileContent {
 
     deinit { free(memory) }
 
-    /// Those in memory from `offset` on.
+    /// Bytes in memory from `offset` on.
     func stored(from offset: Int, count: Int) -> UnsafeRawBufferPointer {
         guard let memory, offset + count <= stored else {
             return UnsafeRawBufferPointer(start: nil, count: 0)

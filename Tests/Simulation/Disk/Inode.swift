@@ -172,7 +172,8 @@ final class Inode {
         if names == 0, handles == 0 { _ = space.take(from: live.count, to: 0) }
     }
 
-    /// Those who held its locks have died. Their handles are closed when their objects are released.
+    /// Releases the locks of processes that have died. Their handles are closed when their objects are
+    /// released.
     func outlive() {
         locks = []
     }

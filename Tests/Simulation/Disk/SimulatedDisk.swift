@@ -21,9 +21,9 @@ package final class SimulatedDisk {
         }
 
         package let kind: Kind
-        /// Of the file; empty for a temporary one without a name.
+        /// Path of the file; empty for a temporary one without a name.
         package let path: String
-        /// Of a read or a write: where.
+        /// Where a read or a write begins.
         package let offset: Int
         /// Counts from 1 over the life of the disk object.
         package let number: Int

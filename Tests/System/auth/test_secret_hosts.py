@@ -105,7 +105,7 @@ class SecretHostTests(UsersTest):
         with self.client_as(daemon, "a member of beekon") as client:
             client.call("Reload")
         self.wait_degraded(daemon, ["config"])
-        line = "sync.url, set while running, is left out: leads secrets of the configuration files"
+        line = "sync.url, set while running, is left out: would send secrets of the configuration files"
         wait_for(lambda: line in daemon.text(), line)
         self.drain(fake, daemon)
         daemon.terminate()

@@ -199,7 +199,7 @@ class TrialTests(DestinationTest):
         self.assertEqual(found["text"], "fleet accepts the newest location, and it came back.")
         wait_for(lambda: listener.ids == [daemon.status()["last_location"]["id"]], "the subscriber has it, too")
         self.assertEqual(listener.messages[0][0], "owntracks/fleet/van")
-        for name, words in (("writer", "does not give it back"), ("reader", "check acl_file"),
+        for name, words in (("writer", "does not return it"), ("reader", "check acl_file"),
                             ("wrong", "check username and password"), ("dead", "There is no answer")):
             with self.subTest(name):
                 self.assertIn(words, self.run_ctl(daemon, "destination", "test", name, "--yes", code=1).stdout)

@@ -110,7 +110,7 @@ class ServerSettingsTests(CtlTest):
         daemon.start()
         self.assertEqual(daemon.status()["degraded"], ["config"])
         self.assertEqual((self.found(daemon, INTERVAL)[0], self.found(daemon, DISTANCE)[0]), (7, 5))
-        self.assertIn("the settings of the server are no good (damaged): they are kept as "
+        self.assertIn("the settings of the server are invalid (damaged): they are kept as "
                       + os.path.join(daemon.state, "server-settings.json.aside-1"), daemon.text())
         self.run_ctl(daemon, "config", "unset", "--server", "--all")
         self.assertEqual(daemon.status()["degraded"], [])

@@ -82,3 +82,16 @@ def descriptors(pid: int) -> list:
         with contextlib.suppress(FileNotFoundError):  # closed meanwhile
             found.append(os.readlink(f"{folder}/{name}"))
     return found
+
+
+def waited_for_processors(pid: int, name: str) -> float:
+    """For how many seconds the threads of this name of a process have been ready to run and had no processor."""
+    folder, nanoseconds = f"/proc/{pid}/task", 0
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # ended meanwhile
+        for thread in os.listdir(folder):
+            with open(f"{folder}/{thread}/comm", encoding="ascii") as file:
+                if file.read().strip() != name:
+                    continue
+            with open(f"{folder}/{thread}/schedstat", encoding="ascii") as file:
+                nanoseconds += int(file.read().split()[1])
+    return nanoseconds / 1e9

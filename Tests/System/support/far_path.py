@@ -1,12 +1,15 @@
 """A path that takes time, where the kernel has no netem: a TUN device whose other end sends every packet back, later, with
 source and target swapped. Who connects to `THERE` reaches whoever listens at `HERE`.
 
+Packets arrive in the order in which they were sent, and one millisecond apart at least: a path whose process is late must not
+let two of them arrive at once, since who receives them could not tell which came first.
+
 Run as a program, in a network namespace: far_path.py ONE_WAY_MS [LOSS], which says "up" when it is.
 """
 from __future__ import annotations
 
+import collections
 import fcntl
-import heapq
 import os
 import random
 import select
@@ -17,6 +20,8 @@ import time
 import unittest
 
 HERE, THERE = "10.9.0.1", "10.9.0.2"
+# Seconds.
+APART = 0.001
 
 
 def far_path(test: unittest.TestCase, milliseconds: float, loss: float = 0):
@@ -38,21 +43,22 @@ def main(delay: float, loss: float):
     for words in (f"addr add {HERE}/24 dev tun0", "link set tun0 up", "link set lo up"):
         subprocess.run(["ip", *words.split()], check=True)
     print("up", flush=True)
-    waiting: list = []
-    count = 0
+    waiting: collections.deque = collections.deque()
+    next_arrival = 0.0
     while True:
-        ready, _, _ = select.select([tun], [], [], max(0, waiting[0][0] - time.monotonic()) if waiting else None)
+        due = max(waiting[0][0], next_arrival) if waiting else None
+        ready, _, _ = select.select([tun], [], [], None if due is None else max(0, due - time.monotonic()))
         while ready:
             try:
                 packet = os.read(tun, 70_000)
             except BlockingIOError:
                 break
-            count += 1
             if packet[0] >> 4 == 4 and random.random() >= loss:
                 turned = packet[:12] + packet[16:20] + packet[12:16] + packet[20:]
-                heapq.heappush(waiting, (time.monotonic() + delay, count, turned))
-        while waiting and waiting[0][0] <= time.monotonic():
-            os.write(tun, heapq.heappop(waiting)[2])
+                waiting.append((time.monotonic() + delay, turned))
+        if waiting and max(waiting[0][0], next_arrival) <= time.monotonic():
+            os.write(tun, waiting.popleft()[1])
+            next_arrival = time.monotonic() + APART
 
 
 if __name__ == "__main__":

@@ -15,15 +15,19 @@ import threading
 import time
 import urllib.parse
 import uuid
+from collections.abc import Callable
 
 from support.ports import new_port
 
 # Nothing here waits longer than this; only a failing test waits this long.
 PATIENCE = 20.0
-# Seconds, of a server that is far away: what it sends goes out this late at most, or the machine is too busy for a verdict.
+# Seconds, where the server is far away: what it sends goes out this late at most, and whoever asks is kept from reading it for
+# so long at most, or the machine is too busy for a verdict.
 LATE = 0.0005
 # Then a request that comes so soon after the second answer is none that this should have acknowledged.
 SLACK = 0.03
+# Then who is far away has read what was sent.
+READ = 0.5
 
 
 def keys(head: bytes, body: bytes) -> list:
@@ -46,7 +50,8 @@ class StrayServer:
     second does not; "strange": they name another. `split`: the head goes out alone, and the body together with the second
     answer. `status`: of the doubled answers. `honest`: answers once, and stores everything. `token`: the answer to POST /token.
     `far`: a request that has come before the second answer is out is stored: no time tells that from a good one. Where the second
-    answer goes out later than it should, so is one that comes within SLACK of it. `lates` counts these answers.
+    answer goes out later than it should, so is one that comes within SLACK of it; and so is any, where who asks had to wait for
+    a processor meanwhile. `lates` counts these answers. `waited`: for how many seconds who asks has waited for processors so far.
     """
 
     def __init__(self, delay_ms: float = 0, names: bool | str = False, split: bool = False, context: ssl.SSLContext | None = None,
@@ -54,6 +59,9 @@ class StrayServer:
         self.delay, self.names, self.split, self.status = delay_ms / 1000, names, split, status
         self.honest, self._far = False, far
         self.lates = 0
+        self.waited: Callable[[], float] = lambda: 0.0
+        # Connections with a request after a doubled answer about which nothing is decided yet.
+        self.undecided: set = set()
         self.stored: list = []
         self.requests: list = []
         self.connections = 0
@@ -93,7 +101,7 @@ class StrayServer:
         raw.close()
 
     def _serve(self, link: socket.socket):
-        lock, kept, gives_up, has_come, is_out = threading.Lock(), b"", False, False, threading.Event()
+        lock, kept, gives_up, has_come, waited, is_out = threading.Lock(), b"", False, False, 0.0, threading.Event()
 
         def send(data: bytes):
             with lock, contextlib.suppress(OSError, ValueError):
@@ -117,9 +125,11 @@ class StrayServer:
                 continue
             self.requests.append((head, body))
             if gives_up:
+                self.undecided.add(link)
                 is_out.wait(PATIENCE)
-                if has_come:
+                if has_come or (self._far and self._was_kept_waiting(link, waited)):
                     self.stored += keys(head, body)
+                self.undecided.discard(link)
                 return
             if self.status == 200 or self.honest:
                 self.stored += keys(head, body)
@@ -132,6 +142,8 @@ class StrayServer:
             self._twice(send, answer, answer.replace(b"batch_id", b"other_id") if self.names == "once" else answer, is_out)
             if self._far:
                 is_out.wait(PATIENCE)
+                # It is on its way now.
+                waited = self.waited()
                 has_come = self._has_come(link, SLACK if self.lates > lates else 0)
 
     def _twice(self, send, first: bytes, second: bytes, is_out: threading.Event):
@@ -165,6 +177,14 @@ class StrayServer:
             pass
         if time.monotonic() > due + LATE:
             self.lates += 1
+
+    def _was_kept_waiting(self, link: socket.socket, before: float) -> bool:
+        """Whether who asks may have read the second answer late. It has read it when it asks once more or is gone, and else as
+        soon as it likes."""
+        select.select([link], [], [], READ)
+        is_late = self.waited() > before + LATE
+        self.lates += is_late
+        return is_late
 
     @staticmethod
     def _has_come(link: socket.socket, slack: float) -> bool:

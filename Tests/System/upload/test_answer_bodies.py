@@ -1,5 +1,5 @@
 """What the body of a 2xx says counts: a page or an error of PHP in the backend's place, a refusal with status 200, and an
-answer that cannot be read to its end. The rows stay pending, and arrive in the same batch once the server is mended."""
+answer that cannot be read to its end. The rows stay pending, and arrive in the same batch once the server is fixed."""
 import gzip
 import json
 import sys

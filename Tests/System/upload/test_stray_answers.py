@@ -11,10 +11,12 @@ import ssl
 import sys
 import unittest
 import uuid
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from support.child import waited_for_processors
 from support.daemon import NEVER
 from support.far_path import HERE, THERE, far_path
 from support.namespaces import in_namespace
@@ -71,6 +73,7 @@ class StrayTest(SystemTest):
     def check_all_arrived(self, server, daemon, rows: int):
         daemon.sync(WAIT)
         self.drain(daemon)
+        wait_for(lambda: not server.undecided, "each request is stored or given up")
         self.assertEqual(len(set(server.stored)), rows, "rows that the server has")
 
     def unmatched(self, daemon) -> int:
@@ -252,6 +255,7 @@ class FarTests(TokenTest):
                 with self.subTest(delay=delay, split=split):
                     server = self.far_server(delay, split=split, context=made)
                     _, daemon = self.daemon_with(rows, url=server.url, allow_insecure_http=True, **sync)
+                    server.waited = partial(waited_for_processors, daemon.pid, "uploader")
                     self.check_all_arrived(server, daemon, rows)
                     print(f"{delay} ms{' split' * split}: {self.unmatched(daemon)} not believed, {server.lates} were late")
                     daemon.terminate()

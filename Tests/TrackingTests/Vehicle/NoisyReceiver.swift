@@ -20,7 +20,7 @@ struct NoisyReceiver {
         /// Metres per second, standard deviation on each axis: a speed is never negative, so noise adds to it.
         var speedDeviation: Double
         var hasSpeed = true
-        /// Of fixes that a reflection moves by 40 to 300 metres.
+        /// Share of fixes that a reflection moves by 40 to 300 metres.
         var jumps = 0.0
 
         static let open = Place(deviation: 1.1, memory: 40, accuracy: 4, speedDeviation: 0.03)

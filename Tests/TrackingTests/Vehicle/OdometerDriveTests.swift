@@ -71,7 +71,7 @@ private struct Scene: CustomTestStringConvertible, Sendable {
     var step = 1
     /// The receiver tells no speeds, and gpsd 3.22 makes them of its positions.
     var hasMadeUpSpeeds = false
-    /// Of the truth.
+    /// Error allowed, as a share of the true distance.
     var allowed = 0.005
 
     var testDescription: String { name }

@@ -11,10 +11,10 @@ import Tracking
 struct HostileAnswer: Sendable, CustomTestStringConvertible {
     /// What is heard of it, and what becomes of that.
     enum Fate: Equatable, Sendable {
-        /// It is not listened to.
+        /// The answer is not listened to.
         case unheard
         case refused(CommandListRefusal.Kind)
-        /// Its commands are heard, and each is refused.
+        /// The commands of the answer are heard, and each is refused.
         case each(CommandError.Kind)
     }
 

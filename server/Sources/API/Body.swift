@@ -14,7 +14,7 @@ struct BodyReader: Sendable {
         var length = limit
         if let text = request.headers[.contentLength] {
             guard let value = Int(text), value >= 0 else {
-                throw Problem(.badRequest, "Content-Length is no number.")
+                throw Problem(.badRequest, "Content-Length is not a number.")
             }
             length = value
             // What has no room is refused before it is on its way.

@@ -1,9 +1,10 @@
 internal import Accounts
+internal import ServerStore
 
 /// Who asks, and how that is known.
 struct Identity: Equatable {
     var caller: Caller
-    /// Of the user; empty for anybody else.
+    /// Name of the user; empty for anybody else.
     var name = ""
     /// What a browser showed; nil when it was a token.
     var session: Secret?
@@ -11,6 +12,10 @@ struct Identity: Equatable {
     var newToken: [UInt8]?
     /// Hash of a device's token.
     var token: [UInt8]?
+    /// Of the link that was shown; nil for anybody else.
+    var link: LinkEntry?
+    /// Which vehicles it sees.
+    var viewer = Viewer.nobody
 
     /// A person, or a program of theirs.
     var isOfUser: Bool {
@@ -24,6 +29,8 @@ enum Caller: Equatable {
     case nobody
     /// With the access token of a device.
     case device(Int64)
+    /// With a link that shows one vehicle.
+    case guest
     /// With the token of a user.
     case user(UserEntry.Role)
     /// Through the local socket, which only root and the server's own account can open.
@@ -36,13 +43,15 @@ enum Caller: Equatable {
         // Who shows a refresh token, a claim code or a password needs nothing else.
         case (.token, _), (.enroll, _), (.login, _): true
         case (.batches, _), (.logs, _): isDevice
+        case (.shared, _): self == .guest
         case (.devices, .get), (.device, .get), (.locations, _), (.events, _), (.trips, _), (.commands, .get),
             (.stream, _), (.session, _), (.clock, .get), (.installations, .get), (.logout, _), (.key, _),
-            (.metrics, _):
+            (.metrics, _), (.tile, _):
             isReader
         case (.devices, _), (.device, _), (.users, _), (.user, _), (.password, _), (.claims, _), (.claim, _),
             (.commands, _), (.command, _), (.tokens, _), (.log, _), (.doctor, _), (.clock, _),
-            (.installations, _):
+            (.installations, _), (.groups, _), (.group, _), (.userGroups, _), (.links, _), (.link, _),
+            (.data, _):
             isAdmin
         // It writes a file where it is told to.
         case (.backup, _): self == .local
@@ -52,7 +61,7 @@ enum Caller: Equatable {
     /// Whether a page of another site could do harm with the cookie of somebody who is logged in.
     static func needsCompanion(_ method: Route.Method, _ route: Route) -> Bool {
         switch route {
-        case .token, .enroll, .login, .batches, .logs: false
+        case .token, .enroll, .login, .batches, .logs, .shared: false
         default: method != .get
         }
     }
@@ -60,14 +69,14 @@ enum Caller: Equatable {
     private var isDevice: Bool {
         switch self {
         case .device: true
-        case .nobody, .user, .local: false
+        case .nobody, .guest, .user, .local: false
         }
     }
 
     private var isReader: Bool {
         switch self {
         case .user, .local: true
-        case .nobody, .device: false
+        case .nobody, .device, .guest: false
         }
     }
 
@@ -75,7 +84,7 @@ enum Caller: Equatable {
         switch self {
         case .user(let role): role == .admin
         case .local: true
-        case .nobody, .device: false
+        case .nobody, .device, .guest: false
         }
     }
 }

@@ -24,7 +24,7 @@ final class ClockKeeper: Service {
         var isContradicted = false
         /// What devices have named since the last look.
         var votes: [Int64: Timestamp] = [:]
-        /// It has been logged.
+        /// The leap has been logged.
         var isTold = false
     }
 
@@ -94,7 +94,7 @@ final class ClockKeeper: Service {
         guard isAhead != wasTold else { return }
         if isAhead {
             logger.warning(
-                "clock: it shows \(result.wall.iso8601), and \(result.time.time.iso8601) is confirmed; until the leap is confirmed, nothing grows old by it. If it is right: beekon-server clock confirm"
+                "clock: it shows \(result.wall.iso8601), and \(result.time.time.iso8601) is confirmed; until the new time is confirmed, nothing is deleted for its age by it. If it is right: beekon-server clock confirm"
             )
         } else {
             logger.warning("clock: \(result.time.time.iso8601) is confirmed")

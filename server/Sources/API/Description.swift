@@ -58,7 +58,7 @@ enum Description {
         "403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":
         {"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}},"post":
         {"operationId":"addClaim","summary":"Makes a claim code.","security":[{"token":[]},{"session":
-        []}],"responses":{"201":{"description":"The code, shown this once.","content":{"application/json":
+        []}],"responses":{"201":{"description":"The code, shown only once.","content":{"application/json":
         {"schema":{"type":"object","required":["id","code"]}}}},"400":{"$ref":"#/components/responses/400"},
         "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
         {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"409":{
@@ -69,7 +69,7 @@ enum Description {
         "/v1/claims/{claim}":{"parameters":[{"name":"claim","in":"path","required":true,"schema":
         {"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],"delete":
         {"operationId":"removeClaim","summary":"Ends a code.","security":[{"token":[]},{"session":
-        []}],"responses":{"204":{"description":"It buys nothing any more."},"400":{"$ref":"#/components/responses/400"},
+        []}],"responses":{"204":{"description":"The code can no longer be used."},"400":{"$ref":"#/components/responses/400"},
         "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
         {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{
         "$ref":"#/components/responses/503"}}}},
@@ -80,7 +80,7 @@ enum Description {
         "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
         {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{
         "$ref":"#/components/responses/503"}}},"post":{"operationId":"addDevice","summary":"Makes a device.",
-        "security":[{"token":[]},{"session":[]}],"responses":{"201":{"description":"With its tokens, shown this once.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"201":{"description":"With its tokens, shown only once.",
         "content":{"application/json":{"schema":{"$ref":"#/components/schemas/Tokens"}}},"application/toml":
         {"schema":{"type":"string"}}},"400":{
         "$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{"$ref":
@@ -91,10 +91,19 @@ enum Description {
         "/v1/devices/{device}":{"parameters":[{"name":"device","in":"path","required":true,"schema":
         {"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],"get":{"operationId":
         "device","summary":"One device.","security":[{"token":[]},{"session":[]}],"responses":{"200":
-        {"description":"It.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/Device"}}}},
+        {"description":"The device.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/Device"}}}},
         "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":
         {"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{
-        "$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}},"delete":
+        "$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}},
+        "patch":{"operationId":"editDevice","summary":"Changes what a device is called, and its group; an empty text takes away.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"204":{"description":"Changed."},
+        "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"409":{"$ref":"#/components/responses/409"},"413":{"$ref":"#/components/responses/413"},
+        "503":{"$ref":"#/components/responses/503"}},
+        "requestBody":{"required":true,"content":{"application/json":
+        {"schema":{"type":"object","anyOf":[{"required":["name"]},{"required":["plate"]},
+        {"required":["note"]},{"required":["group"]}],"properties":{"name":
+        {"$ref":"#/components/schemas/Name"},"plate":{"type":"string","maxLength":20,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f]*$"},"note":
+        {"type":"string","maxLength":500,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f]*$"},"group":{"type":"string","maxLength":100,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f]*$"}}}}}}},"delete":
         {"operationId":"revokeDevice","summary":"Ends its tokens for good; its locations stay.","security":
         [{"token":[]},{"session":[]}],"responses":{"204":{"description":"Ended."},"400":{"$ref":"#/components/responses/400"},
         "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
@@ -170,7 +179,7 @@ enum Description {
         "/v1/devices/{device}/tokens":{"parameters":[{"name":"device","in":"path","required":true,
         "schema":{"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],
         "post":{"operationId":"renewTokens","summary":"New tokens for a device; those that it had end at once.",
-        "security":[{"token":[]},{"session":[]}],"responses":{"201":{"description":"The pair, shown this once.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"201":{"description":"The pair, shown only once.",
         "content":{"application/json":{"schema":{"$ref":"#/components/schemas/Tokens"}},"application/toml":
         {"schema":{"type":"string"}}}},"400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},
         "403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":
@@ -184,7 +193,7 @@ enum Description {
         "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
         {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{
         "$ref":"#/components/responses/503"}}},"post":{"operationId":"order","summary":"Orders a command.",
-        "security":[{"token":[]},{"session":[]}],"responses":{"201":{"description":"It waits.","content":
+        "security":[{"token":[]},{"session":[]}],"responses":{"201":{"description":"The command is queued.","content":
         {"application/json":{"schema":{"$ref":"#/components/schemas/Command"}}}},"400":{"$ref":"#/components/responses/400"},
         "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
         {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"409":{
@@ -199,6 +208,80 @@ enum Description {
         {"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{
         "$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":
         "#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}}},
+        "/v1/devices/{device}/data":{"parameters":[{"name":"device","in":"path","required":true,"schema":
+        {"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],
+        "delete":{"operationId":"deleteDevice","summary":"Deletes a device with all that it has sent; its tokens end at once.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"204":{"description":"Nobody sees it any more; its rows go bit by bit."},
+        "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},
+        "503":{"$ref":"#/components/responses/503"}}}},
+        "/v1/devices/{device}/links":{"parameters":[{"name":"device","in":"path","required":true,"schema":
+        {"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],
+        "get":{"operationId":"links","summary":"Links that show where the device is.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"200":{"description":"The newest first, without their secrets.",
+        "content":{"application/json":{"schema":{"type":"object","required":["links"],"properties":
+        {"links":{"type":"array","items":{"type":"object","required":["id","created","expires","author"],
+        "properties":{"id":{"type":"integer"},"created":{"type":"string","format":"date-time","description":"RFC 3339"},"expires":{"type":"string","format":"date-time","description":"RFC 3339"},
+        "author":{"type":"string"}}}}}}}}},
+        "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},
+        "503":{"$ref":"#/components/responses/503"}}},
+        "post":{"operationId":"addLink","summary":"Makes a link that shows where the device is, from now on.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"201":{"description":"The link, shown this once; the secret is behind the #.",
+        "content":{"application/json":{"schema":{"type":"object","required":["id","created","expires","author"],
+        "properties":{"id":{"type":"integer"},"created":{"type":"string","format":"date-time","description":"RFC 3339"},"expires":{"type":"string","format":"date-time","description":"RFC 3339"},
+        "author":{"type":"string"},"path":{"type":"string"}}}}}},
+        "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"409":{"$ref":"#/components/responses/409"},"413":{"$ref":"#/components/responses/413"},
+        "503":{"$ref":"#/components/responses/503"}},
+        "requestBody":{"required":true,"content":{"application/json":
+        {"schema":{"type":"object","required":["hours"],"properties":{"hours":
+        {"type":"integer","minimum":1,"maximum":72}}}}}}}},
+        "/v1/devices/{device}/links/{link}":{"parameters":[{"name":"device","in":"path","required":true,"schema":
+        {"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}},{"name":"link","in":"path","required":true,
+        "schema":{"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],
+        "delete":{"operationId":"removeLink","summary":"Ends a link.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"204":{"description":"It shows nothing any more."},
+        "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},
+        "503":{"$ref":"#/components/responses/503"}}}},
+        "/v1/shared":{"get":{"operationId":"shared","summary":"Where the device of a link is.",
+        "security":[{"link":[]}],"responses":{"200":{"description":"Its newest location since the link was made, if there is one.",
+        "content":{"application/json":{"schema":{"type":"object","required":["name","since","expires"],
+        "properties":{"name":{"type":"string"},"since":{"type":"string","format":"date-time","description":"RFC 3339"},"expires":{"type":"string","format":"date-time","description":"RFC 3339"},
+        "latest":{"type":"object","required":["timestamp","latitude","longitude"]}}}}}},
+        "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"405":{"$ref":"#/components/responses/405"},
+        "503":{"$ref":"#/components/responses/503"}}}},
+        "/v1/groups":{"get":{"operationId":"groups","summary":"Groups of devices.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"200":{"description":"By name.",
+        "content":{"application/json":{"schema":{"type":"object","required":["groups"],"properties":
+        {"groups":{"type":"array","items":{"type":"object","required":["name","created","devices","readers"],
+        "properties":{"name":{"type":"string"},"created":{"type":"string","format":"date-time","description":"RFC 3339"},"devices":{"type":"integer"},
+        "readers":{"type":"integer"}}}}}}}}},
+        "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},
+        "503":{"$ref":"#/components/responses/503"}}},
+        "post":{"operationId":"addGroup","summary":"Makes a group.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"201":{"description":"It.",
+        "content":{"application/json":{"schema":{"type":"object","required":["name","created","devices","readers"],
+        "properties":{"name":{"type":"string"},"created":{"type":"string","format":"date-time","description":"RFC 3339"},"devices":{"type":"integer"},
+        "readers":{"type":"integer"}}}}}},
+        "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"409":{"$ref":"#/components/responses/409"},"413":{"$ref":"#/components/responses/413"},
+        "503":{"$ref":"#/components/responses/503"}},
+        "requestBody":{"required":true,"content":{"application/json":
+        {"schema":{"type":"object","required":["name"],"properties":{"name":
+        {"$ref":"#/components/schemas/Name"}}}}}}}},
+        "/v1/groups/{name}":{"parameters":[{"name":"name","in":"path","required":true,"schema":{"type":
+        "string","minLength":1,"maxLength":100}}],
+        "delete":{"operationId":"removeGroup","summary":"Removes a group; its devices are in none afterwards.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"204":{"description":"Removed."},
+        "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},
+        "503":{"$ref":"#/components/responses/503"}}}},
+        "/v1/users/{name}/groups":{"parameters":[{"name":"name","in":"path","required":true,"schema":{"type":
+        "string","minLength":1,"maxLength":100}}],
+        "put":{"operationId":"setGroups","summary":"Lets a reader see the devices of some groups, or all.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"204":{"description":"It counts at once."},
+        "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"409":{"$ref":"#/components/responses/409"},"413":{"$ref":"#/components/responses/413"},
+        "503":{"$ref":"#/components/responses/503"}},
+        "requestBody":{"required":true,"content":{"application/json":
+        {"schema":{"type":"object","required":["groups"],"properties":{"groups":
+        {"oneOf":[{"const":"all"},{"type":"array","maxItems":100,"items":
+        {"$ref":"#/components/schemas/Name"}}]}}}}}}}},
         "/v1/live":{"get":{"operationId":"live","summary":"Changes as they come: event device, with a device as data; with form=compact, event moves with rows of numbers; event alive every 15 s.",
         "security":[{"token":[]},{"session":[]}],"parameters":[{"name":"form","in":"query","required":
         false,"description":"compact: one event a second for all that have moved.","schema":{"enum":
@@ -235,7 +318,7 @@ enum Description {
         "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
         {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{
         "$ref":"#/components/responses/503"}}},"post":{"operationId":"addUser","summary":"Makes a user.",
-        "security":[{"token":[]},{"session":[]}],"responses":{"201":{"description":"With the token, shown this once.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"201":{"description":"With the token, shown only once.",
         "content":{"application/json":{"schema":{"type":"object","required":["name","role","token"]}}}},
         "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":
         {"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{
@@ -243,7 +326,8 @@ enum Description {
         "#/components/responses/413"},"503":{"$ref":"#/components/responses/503"}},"requestBody":
         {"required":true,"content":{"application/json":{"schema":{"type":"object","required":["name",
         "role"],"properties":{"name":{"$ref":"#/components/schemas/Name"},"role":{"enum":["reader",
-        "admin"]}}}}}}}},
+        "admin"]},"groups":{"oneOf":[{"const":"all"},{"type":"array","maxItems":100,"items":
+        {"$ref":"#/components/schemas/Name"}}]}}}}}}}},
         "/v1/users/{name}":{"parameters":[{"name":"name","in":"path","required":true,"schema":{"type":
         "string","minLength":1,"maxLength":100}}],"delete":{"operationId":"removeUser","summary":
         "Removes a user, with token and sessions.","security":[{"token":[]},{"session":[]}],"responses":
@@ -259,6 +343,17 @@ enum Description {
         "$ref":"#/components/responses/413"},"503":{"$ref":"#/components/responses/503"}},"requestBody":
         {"required":true,"content":{"application/json":{"schema":{"type":"object","required":["password"],
         "properties":{"password":{"type":"string","minLength":10,"maxLength":200,"pattern":"^[^\\u0000]*$"}}}}}}}},
+        "/v1/map/{zoom}/{column}/{row}":{"parameters":[
+        {"name":"zoom","in":"path","required":true,"schema":{"type":"integer","minimum":0,"maximum":22}},
+        {"name":"column","in":"path","required":true,"schema":{"type":"integer","minimum":0,"maximum":4194303}},
+        {"name":"row","in":"path","required":true,"schema":{"type":"integer","minimum":0,"maximum":4194303}}],
+        "get":{"operationId":"tile","summary":"A picture of the operator's own map; rows are counted from the north.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"200":{"description":"The picture.",
+        "content":{"image/png":{},"image/jpeg":{},"image/webp":{}}},"204":{"description":"There is none here."},
+        "304":{"description":"As the tag that was shown."},"400":{"$ref":"#/components/responses/400"},
+        "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
+        {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{
+        "$ref":"#/components/responses/503"}}}},
         "/v1/key":{"get":{"operationId":"key","summary":"The public key that signs commands (PEM).",
         "security":[{"token":[]},{"session":[]}],"responses":{"200":{"description":"For verify_keys.",
         "content":{"application/x-pem-file":{"schema":{"type":"string"}}}},"400":{"$ref":"#/components/responses/400"},
@@ -268,7 +363,7 @@ enum Description {
         "/v1/openapi.json":{"get":{"operationId":"description","summary":"This document.","security":
         [],"responses":{"200":{"description":"OpenAPI 3.1.","content":{"application/json":{"schema":
         {"type":"object"}}}},"405":{"$ref":"#/components/responses/405"}}}},
-        "/v1/clock":{"get":{"operationId":"clock","summary":"The server's clock, and the time by which what is stored grows old.",
+        "/v1/clock":{"get":{"operationId":"clock","summary":"The server's clock, and the time by which stored data expires.",
         "security":[{"token":[]},{"session":[]}],"responses":{"200":{"description":"Both.","content":{"application/json":
         {"schema":{"$ref":"#/components/schemas/Clock"}}}},"400":{"$ref":"#/components/responses/400"},
         "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"405":
@@ -283,7 +378,7 @@ enum Description {
         "#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},
         "405":{"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}}},
         "/v1/backup":{"post":{"operationId":"backup","summary":"Copies the database; through the local socket alone.",
-        "security":[{"token":[]},{"session":[]}],"responses":{"204":{"description":"Whole."},"400":
+        "security":[{"token":[]},{"session":[]}],"responses":{"204":{"description":"The copy is complete."},"400":
         {"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{
         "$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":
         "#/components/responses/405"},"409":{"$ref":"#/components/responses/409"},"413":{"$ref":"#/components/responses/413"},
@@ -311,6 +406,7 @@ enum Description {
         "quality":{"type":"string"},"session_id":{"type":"string"},"extras":{"type":"object"}}},"Device":
         {"type":"object","required":["id","name","created"],"properties":{"id":{"type":"integer"},
         "name":{"type":"string"},"created":{"type":"string","format":"date-time","description":"RFC 3339"},
+        "plate":{"type":"string"},"note":{"type":"string"},"group":{"type":"string"},
         "revoked":{"type":"string","format":"date-time","description":"RFC 3339"},"seen":{"type":
         "string","format":"date-time","description":"RFC 3339"},"other_installation":{"type":"string",
         "description":"The newest installation that shows its tokens and is not the device."},"token_shown_again":{"type":"string","format":"date-time",
@@ -352,7 +448,8 @@ enum Description {
         "#/components/schemas/Problem"}}}},"415":{"description":"Of a type that is not taken.","content":
         {"application/problem+json":{"schema":{"$ref":"#/components/schemas/Problem"}}}},"503":{"description":
         "Later: Retry-After says when.","content":{"application/problem+json":{"schema":{"$ref":"#/components/schemas/Problem"}}}}},
-        "securitySchemes":{"device":{"type":"http","scheme":"bearer","description":"The access token of a device."},
+        "securitySchemes":{"link":{"type":"http","scheme":"bearer","description":"The secret of a link, which stands behind the # of its address."},
+        "device":{"type":"http","scheme":"bearer","description":"The access token of a device."},
         "token":{"type":"http","scheme":"bearer","description":"The token of a user."},"session":
         {"type":"apiKey","in":"cookie","name":"beekon_session"}}}}
         """#

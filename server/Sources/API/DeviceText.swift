@@ -44,6 +44,11 @@ enum DeviceText {
         ] {
             if let time { text += #","\#(name)":"\#(time.iso8601)""#.utf8 }
         }
+        for (name, value) in [("plate", device.plate), ("note", device.note), ("group", device.group?.name)] {
+            guard let value else { continue }
+            text += #","\#(name)":"#.utf8
+            JSONString.append(value, to: &text)
+        }
         if let id = device.otherInstallation { text += #","other_installation":"\#(id)""#.utf8 }
         if let facts = device.facts {
             if let id = facts.installID { text += #","install_id":"\#(id)""#.utf8 }

@@ -14,7 +14,7 @@ struct Enrolment: Sendable {
     /// PEM, of the key that signs commands; nil: none are signed.
     let publicKey: String?
 
-    /// `POST /v1/claims` with `{"uses":50,"days":7}`: 201 with the code, which is shown this once.
+    /// `POST /v1/claims` with `{"uses":50,"days":7}`: 201 with the code, which is shown only once.
     func add(_ request: Request, now: Timestamp) async throws -> Response {
         let (body, _) = try await bodies.read(request, limit: Fields.limit)
         let fields = try Fields(body, request.headers)
@@ -63,7 +63,7 @@ struct Enrolment: Sendable {
             try Claims.enroll(name, code: code, nonce: nonce, lifetime: lifetime, now: now, in: session)
         }
         guard let (device, pair) = made else {
-            throw Problem(.forbidden, "The code is none, has expired, or is used up.")
+            throw Problem(.forbidden, "The code does not exist, has expired, or is used up.")
         }
         gatekeeper.forget(device.id)
         return Self.answer(device, pair, to: request, at: nil, key: publicKey)

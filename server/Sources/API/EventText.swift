@@ -19,17 +19,18 @@ extension Reader {
     }
 
     /// `GET /v1/devices/17/events`: crossings of geofences, and what else the vehicle has told, by time.
-    func events(of id: Int64, _ query: LocationQuery) async throws -> Response {
-        guard query.format == .json else { throw Problem(.badRequest, "Events come as json.") }
-        let device = try await state(of: id)
+    func events(of id: Int64, for viewer: Viewer, _ query: LocationQuery) async throws -> Response {
+        guard query.format == .json else { throw Problem(.badRequest, "Events are available as json only.") }
+        let device = try await state(of: id, for: viewer)
         return try await lists.answer(
             "application/json", from: Happenings(left: query.limit ?? .max),
             head: Array(#"{"device":\#(device.id),"events":["#.utf8), tail: Array("]}\n".utf8)
         ) { list, piece, session throws(StoreError) in
+            try Self.confirm(viewer, id, session)
             while list.left > 0 {
                 let size = min(list.left, Self.eventsAtOnce)
                 let events = try Reading.events(
-                    of: id, in: query.range, after: list.place, limit: size, from: session)
+                    of: id, for: viewer, in: query.range, after: list.place, limit: size, from: session)
                 for event in events {
                     guard try piece.add(EventText.element(event, isFirst: list.count == 0)) else {
                         return false
@@ -55,18 +56,19 @@ extension Reader {
     }
 
     /// `GET /v1/devices/17/trips`: what lies between two stays.
-    func trips(of id: Int64, _ query: LocationQuery) async throws -> Response {
-        guard query.format == .json else { throw Problem(.badRequest, "Trips come as json.") }
-        let device = try await state(of: id)
+    func trips(of id: Int64, for viewer: Viewer, _ query: LocationQuery) async throws -> Response {
+        guard query.format == .json else { throw Problem(.badRequest, "Trips are available as json only.") }
+        let device = try await state(of: id, for: viewer)
         return try await lists.answer(
             "application/json", from: Drives(left: query.limit ?? .max),
             head: Array(#"{"device":\#(device.id),"trips":["#.utf8), tail: Array("]}\n".utf8)
         ) { drives, piece, session throws(StoreError) in
+            try Self.confirm(viewer, id, session)
             for _ in 0..<Self.looks {
                 guard try Self.add(&drives, to: &piece) else { return false }
                 if drives.isAtEnd || drives.left == 0 { return true }
                 let rows = try Reading.locations(
-                    of: id, in: query.range, after: drives.place, limit: Self.locationsAtOnce,
+                    of: id, for: viewer, in: query.range, after: drives.place, limit: Self.locationsAtOnce,
                     from: session)
                 drives.found = rows.compactMap { drives.finder.add($0.row) }
                 drives.isAtEnd = rows.count < Self.locationsAtOnce

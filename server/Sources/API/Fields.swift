@@ -45,11 +45,11 @@ struct Fields {
             }
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard let name = decoded(parts[0]) else {
-                throw Fault(reason: "has a field whose name is no form's")
+                throw Fault(reason: "has a field name that a form cannot have")
             }
             let pointer = "/" + name.prefix(40)
             guard let value = decoded(parts.count > 1 ? parts[1] : "") else {
-                throw Fault(pointer: pointer, reason: "is not encoded as a form's values are")
+                throw Fault(pointer: pointer, reason: "is not form-encoded")
             }
             if values.updateValue(.text(value), forKey: name) != nil { repeated.insert(name) }
         }
@@ -64,7 +64,28 @@ struct Fields {
         switch values[name] {
         case .text(let text)?: return text
         case nil: throw Problem(Fault(pointer: "/" + name, reason: "is missing"))
-        case .number?, .other?: throw Problem(Fault(pointer: "/" + name, reason: "is no text"))
+        case .number?, .texts?, .other?: throw Problem(Fault(pointer: "/" + name, reason: "is no text"))
+        }
+    }
+
+    /// - Returns: nil when there is nothing of that name.
+    func optionalText(_ name: String) throws(Problem) -> String? {
+        has(name) ? try text(name) : nil
+    }
+
+    /// A list of texts, or the word `all`.
+    ///
+    /// - Returns: nil for the word.
+    func texts(_ name: String, most: Int) throws(Problem) -> [String]? {
+        try refuseRepeated(name)
+        switch values[name] {
+        case .text("all")?: return nil
+        case .texts(let texts)? where texts.count <= most: return texts
+        default:
+            throw Problem(
+                Fault(
+                    pointer: "/" + name,
+                    reason: "is neither \"all\" nor a list of at most \(most) texts"))
         }
     }
 
@@ -76,14 +97,14 @@ struct Fields {
             case nil: nil
             case .number(let number)?: number
             case .text(let text)? where isForm: Int64(text)
-            case .text?, .other?: nil
+            case .text?, .texts?, .other?: nil
             }
         if number == nil, case nil = values[name] { return nil }
         guard let number, range.contains(number) else {
             throw Problem(
                 Fault(
                     pointer: "/" + name,
-                    reason: "is no whole number within \(range.lowerBound)…\(range.upperBound)"))
+                    reason: "is not a whole number within \(range.lowerBound)…\(range.upperBound)"))
         }
         return number
     }

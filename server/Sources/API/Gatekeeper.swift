@@ -56,7 +56,8 @@ final class Gatekeeper: Sendable {
                     try Users.user(of: secret, in: session)
                 })
             else { throw Problem.unauthorized }
-            return Identity(caller: .user(user.role), name: user.name)
+            return Identity(caller: .user(user.role), name: user.name, viewer: user.viewer)
+        case .link: return try await guest(secret, now: now)
         case .refresh, .session: throw Problem.unauthorized
         }
     }
@@ -68,7 +69,16 @@ final class Gatekeeper: Sendable {
             try Sessions.user(of: secret, now: now, latest: latest, in: session)
         }
         guard let user else { return Identity(caller: .nobody) }
-        return Identity(caller: .user(user.role), name: user.name, session: secret)
+        return Identity(caller: .user(user.role), name: user.name, session: secret, viewer: user.viewer)
+    }
+
+    private func guest(_ secret: Secret, now: Timestamp) async throws -> Identity {
+        let latest = clock.latest(now)
+        let link = try await store.read { session throws(StoreError) in
+            try Links.link(of: secret, now: now, latest: latest, in: session)
+        }
+        guard let link else { throw Problem.unauthorized }
+        return Identity(caller: .guest, link: link)
     }
 
     /// The session that the cookies of a request name.

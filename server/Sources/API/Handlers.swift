@@ -18,6 +18,8 @@ struct Handlers: Sendable {
     let registry: Registry
     let login: Login
     let operation: Operation
+    let tiles: Tiles
+    let sharing: Sharing
 
     /// One request, whose right has been checked.
     struct Call {
@@ -25,11 +27,13 @@ struct Handlers: Sendable {
         let method: Route.Method
         let request: Request
         let identity: Identity
-        /// This machine's clock, and the lesser of it and the database's.
+        /// The time by this machine's clock; `wall` is the lesser of it and the database's.
         let now: Timestamp
         let wall: Timestamp
         /// Throws when the right has ended meanwhile.
         let confirm: Right.Confirm
+
+        var viewer: Viewer { identity.viewer }
 
         func query() throws(Problem) -> LocationQuery {
             try LocationQuery(request.uri.query.map { $0[...] })
@@ -56,6 +60,9 @@ struct Handlers: Sendable {
         case .login: return try await login.begin(call.request, now: call.wall)
         case .description: return Description.response
         case .live: return Response(status: .noContent)
+        case .shared:
+            guard let link = call.identity.link else { throw Problem.notFound() }
+            return try await sharing.place(of: link)
         case .ready: return try await reader.ready()
         default: return nil
         }
@@ -64,16 +71,17 @@ struct Handlers: Sendable {
     /// - Returns: nil when the route changes something, or is an admin's.
     private func performForReaders(_ call: Call) async throws -> Response? {
         switch (call.route, call.method) {
-        case (.devices, .get): return try await reader.devices()
-        case (.device(let id), .get): return try await reader.device(id)
-        case (.locations(let id), _): return try await reader.locations(of: id, try call.query())
-        case (.events(let id), _): return try await reader.events(of: id, try call.query())
-        case (.trips(let id), _): return try await reader.trips(of: id, try call.query())
-        case (.commands(let id), .get): return try await orders.all(of: id, now: call.wall)
+        case (.devices, .get): return try await reader.devices(for: call.viewer)
+        case (.device(let id), .get): return try await reader.device(id, for: call.viewer)
+        case (.locations(let id), _):
+            return try await reader.locations(of: id, for: call.viewer, try call.query())
+        case (.events(let id), _): return try await reader.events(of: id, for: call.viewer, try call.query())
+        case (.trips(let id), _): return try await reader.trips(of: id, for: call.viewer, try call.query())
+        case (.commands(let id), .get): return try await orders.all(of: id, for: call.viewer, now: call.wall)
         case (.stream, _):
             let (gatekeeper, headers) = (enrolment.gatekeeper, call.request.headers)
             let isLocal = call.identity.caller == .local
-            return try hub.stream(LiveHub.Form(query: call.request.uri.query)) {
+            return try hub.stream(LiveHub.Form(query: call.request.uri.query), for: call.viewer) {
                 if isLocal { return true }
                 do {
                     let identity = try await gatekeeper.identity(headers, now: Responder.now)
@@ -85,12 +93,14 @@ struct Handlers: Sendable {
             }
         case (.session, _): return Login.description(of: call.identity)
         case (.logout, _): return try await login.end(call.request, call.identity)
+        case (.tile(let zoom, let column, let row), _):
+            return try await tiles.answer(call.request, zoom: zoom, column: column, row: row)
         case (.key, _): return try orders.key()
-        case (.installations(let id), .get): return try await registry.installations(of: id)
+        case (.installations(let id), .get): return try await registry.installations(of: id, for: call.viewer)
         case (.clock, .get): return try await ingest.clock.answer(call.now)
         case (.metrics, _):
             return try await Metrics(store: reader.store, meters: ingest.meters, clock: ingest.clock).answer(
-                call.now)
+                for: call.viewer, call.now)
         default: return nil
         }
     }
@@ -99,10 +109,22 @@ struct Handlers: Sendable {
         let isRead = call.method == .get
         switch call.route {
         case .devices: return try await registry.addDevice(call.request, now: call.wall)
-        case .device(let id): return try await registry.revokeDevice(id, now: call.now)
+        case .device(let id):
+            return try await call.method == .patch
+                ? registry.changeDevice(id, call.request) : registry.revokeDevice(id, now: call.now)
+        case .data(let id): return try await registry.deleteDevice(id, now: call.wall)
+        case .links(let id):
+            return try await isRead
+                ? sharing.links(of: id, for: call.viewer, now: call.wall)
+                : sharing.add(to: id, call.request, by: call.identity.name, now: call.wall)
+        case .link(let device, let id): return try await sharing.remove(id, of: device)
+        case .groups:
+            return try await isRead ? registry.groups() : registry.addGroup(call.request, now: call.now)
+        case .group(let name): return try await registry.removeGroup(name)
+        case .userGroups(let name): return try await registry.setGroups(of: name, call.request)
         case .tokens(let id): return try await registry.renewTokens(of: id, call.request, now: call.wall)
         case .installations(let id): return try await registry.confirmInstallation(of: id, call.request)
-        case .log(let id): return try await logs.newest(of: id)
+        case .log(let id): return try await logs.newest(of: id, for: call.viewer)
         case .commands(let id):
             return try await orders.add(for: id, call.request, by: call.identity.name, now: call.wall)
         case .command(let id, let number): return try await orders.withdraw(number, of: id, now: call.wall)

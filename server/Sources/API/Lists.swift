@@ -112,7 +112,7 @@ extension ResponseBody {
     /// Short ones go out with their head, as one.
     private static let short = 4 << 10
 
-    /// The same, written in pieces.
+    /// The body, written in pieces.
     var inPieces: ResponseBody {
         if let contentLength, contentLength <= Self.short { return self }
         return ResponseBody(contentLength: contentLength) { writer in

@@ -22,13 +22,19 @@ final class LiveHub: Service {
             switch query ?? "" {
             case "", "form=full": self = .full
             case "form=compact": self = .compact
-            default: throw Problem(.badRequest, "There is no parameter but form, which is full or compact.")
+            default: throw Problem(.badRequest, "The only parameter is form, which is full or compact.")
             }
         }
     }
 
-    private struct Listener {
+    /// Listeners who are told the same.
+    private struct Audience: Hashable {
         var form: Form
+        var viewer: Viewer
+    }
+
+    private struct Listener {
+        var audience: Audience
         var continuation: AsyncStream<ByteBuffer>.Continuation
         /// Bytes that wait for it.
         var backlog: Backlog
@@ -55,7 +61,8 @@ final class LiveHub: Service {
 
     /// Listeners at once; each holds a connection.
     private static let most = 100
-    /// Bytes of changes that wait for a slow listener; beyond, it has to ask anew. All listeners of a form share them.
+    /// Bytes of changes that wait for a slow listener; beyond, it has to ask anew. All listeners of a form who see the same share
+    /// them, and where there are more than a few of such texts, they have these bytes together.
     private static let mostWaiting = 16 << 20
     /// Seconds by which servers' clocks, and their commits, may lag.
     private static let slack = 60.0
@@ -80,8 +87,12 @@ final class LiveHub: Service {
 
     /// `GET /v1/live`
     ///
-    /// - Parameter mayStay: asked now and then, since a stream may outlive the rights of who listens.
-    func stream(_ form: Form, mayStay: @escaping @Sendable () async -> Bool) throws -> Response {
+    /// - Parameters:
+    ///   - viewer: is told of the vehicles that it may see at the moment.
+    ///   - mayStay: asked now and then, since a stream may outlive the rights of who listens.
+    func stream(_ form: Form, for viewer: Viewer, mayStay: @escaping @Sendable () async -> Bool) throws
+        -> Response
+    {
         guard state.withLock({ !$0.isEnding && $0.listeners.count < Self.most }) else {
             var random = SystemRandomNumberGenerator()
             throw Problem.busy(using: &random)
@@ -90,7 +101,7 @@ final class LiveHub: Service {
             status: .ok,
             headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
             body: ResponseBody { writer in
-                let (number, changes, backlog) = self.listen(form)
+                let (number, changes, backlog) = self.listen(Audience(form: form, viewer: viewer))
                 defer { self.leave(number) }
                 try await writer.write(
                     ByteBuffer(string: "event: hello\ndata: {\"time\":\"\(Responder.now.iso8601)\"}\n\n"))
@@ -113,7 +124,7 @@ final class LiveHub: Service {
             })
     }
 
-    private func listen(_ form: Form) -> (UInt64, AsyncStream<ByteBuffer>, Backlog) {
+    private func listen(_ audience: Audience) -> (UInt64, AsyncStream<ByteBuffer>, Backlog) {
         let (stream, continuation) = AsyncStream<ByteBuffer>.makeStream()
         let backlog = Backlog()
         let number = state.withLock { state in
@@ -122,7 +133,7 @@ final class LiveHub: Service {
                 continuation.finish()
             } else {
                 state.listeners[state.next] = Listener(
-                    form: form, continuation: continuation, backlog: backlog)
+                    audience: audience, continuation: continuation, backlog: backlog)
             }
             return state.next
         }
@@ -167,17 +178,19 @@ final class LiveHub: Service {
         while !Task.isCancelled {
             // Ends early with the watch.
             try? await Task.sleep(for: Self.silence)
-            if !Task.isCancelled { tell { _ in Array("event: alive\ndata: {}\n\n".utf8) } }
+            if !Task.isCancelled { tellAll("event: alive\ndata: {}\n\n") }
         }
     }
 
     private func lookAround() async {
         var known: [Int64: Mark] = [:]
         var since = Responder.now
+        var revision: Int64?
         while !Task.isCancelled, state.withLock({ !$0.listeners.isEmpty }) {
             let now = Responder.now
             do {
                 try await look(since: since, &known)
+                try await noteChanges(&revision)
                 since = now
             } catch {
                 logger.error("live: \(error); trying again in a second")
@@ -187,16 +200,29 @@ final class LiveHub: Service {
         }
     }
 
+    /// Whoever shows vehicles reads them anew after an admin has changed names, groups or rights, or deleted one.
+    private func noteChanges(_ revision: inout Int64?) async throws {
+        let new = try await store.read { session throws(StoreError) in try FleetRevision.read(from: session) }
+        if let revision, revision != new { tellAll("event: reload\ndata: {}\n\n") }
+        revision = new
+    }
+
     private func look(since: Timestamp, _ known: inout [Int64: Mark]) async throws {
         let start = since.advanced(bySeconds: -Self.slack)
         var last: Int64 = 0
         while true {
             let after = last
-            let devices = try await store.read { session throws(StoreError) in
-                try Reading.devices(heardSince: start, after: after, limit: Self.page, from: session)
+            let viewers = Set(state.withLock { $0.listeners.values.map(\.audience.viewer) })
+            // What each may see is of the same moment as what there is.
+            let (devices, scopes) = try await store.read { session throws(StoreError) in
+                var scopes: [Viewer: Viewer.Scope] = [:]
+                for viewer in viewers { scopes[viewer] = try viewer.scope(in: session) }
+                let devices = try Reading.devices(
+                    for: .everything, heardSince: start, after: after, limit: Self.page, from: session)
+                return (devices, scopes)
             }
             let news = devices.compactMap { Self.news(of: $0, &known) }
-            if !news.isEmpty { tell { LiveText.events(news, in: $0) } }
+            if !news.isEmpty { tell(news, scopes) }
             guard devices.count == Self.page, let end = devices.last?.id else { return }
             last = end
         }
@@ -217,21 +243,50 @@ final class LiveHub: Service {
         return LiveText.News(device: device, isMoveAlone: isMoveAlone)
     }
 
-    /// - Parameter text: the bytes for listeners of a form; made once for each form that somebody listens to.
-    private func tell(_ text: (Form) -> [UInt8]) {
+    /// A text that is made once for all who may see the same, in a form.
+    private struct Edition: Hashable {
+        var form: Form
+        var scope: Viewer.Scope
+    }
+
+    /// - Parameter scopes: of those who listen; who has come since reads all by itself.
+    private func tell(_ news: [LiveText.News], _ scopes: [Viewer: Viewer.Scope]) {
         let listeners = state.withLock { $0.listeners }
-        var made: [Form: ByteBuffer] = [:]
-        for (number, listener) in listeners {
-            let bytes = made[listener.form] ?? ByteBuffer(bytes: text(listener.form))
-            made[listener.form] = bytes
-            let waiting = listener.backlog.bytes.add(bytes.readableBytes, ordering: .relaxed).newValue
-            guard waiting > Self.mostWaiting else {
-                listener.continuation.yield(bytes)
-                continue
-            }
-            // Its client connects again, and asks for all.
-            leave(number)
-            listener.continuation.finish()
+        var made: [Edition: ByteBuffer] = [:]
+        for (_, listener) in listeners {
+            guard let edition = Self.edition(for: listener, scopes), made[edition] == nil else { continue }
+            let seen = news.filter { edition.scope.contains($0.device.group?.id) }
+            made[edition] = ByteBuffer(bytes: LiveText.events(seen, in: edition.form))
         }
+        for (number, listener) in listeners {
+            guard let edition = Self.edition(for: listener, scopes), let bytes = made[edition],
+                bytes.readableBytes > 0
+            else { continue }
+            send(bytes, to: listener, number, share: made.count)
+        }
+    }
+
+    private static func edition(for listener: Listener, _ scopes: [Viewer: Viewer.Scope]) -> Edition? {
+        scopes[listener.audience.viewer].map { Edition(form: listener.audience.form, scope: $0) }
+    }
+
+    private func tellAll(_ text: String) {
+        let bytes = ByteBuffer(string: text)
+        for (number, listener) in state.withLock({ $0.listeners }) {
+            send(bytes, to: listener, number, share: 1)
+        }
+    }
+
+    /// - Parameter share: texts that wait at the same time.
+    private func send(_ bytes: ByteBuffer, to listener: Listener, _ number: UInt64, share: Int) {
+        let waiting = listener.backlog.bytes.add(bytes.readableBytes, ordering: .relaxed).newValue
+        // One of each form has all of it.
+        guard waiting > 2 * Self.mostWaiting / max(2, share) else {
+            listener.continuation.yield(bytes)
+            return
+        }
+        // Its client connects again, and asks for all.
+        leave(number)
+        listener.continuation.finish()
     }
 }

@@ -56,20 +56,20 @@ struct LocationQuery: Equatable {
             case "to": to = try Self.time(value, "to")
             case "limit":
                 guard let number = Int(value), (1...1_000_000).contains(number) else {
-                    throw Problem(.badRequest, "limit is a number within 1…1000000.")
+                    throw Problem(.badRequest, "limit must be a number within 1…1000000.")
                 }
                 limit = number
             case "format":
                 guard let known = Format(rawValue: value) else {
-                    throw Problem(.badRequest, "format is json, geojson, gpx, csv or packed.")
+                    throw Problem(.badRequest, "format must be json, geojson, gpx, csv or packed.")
                 }
                 format = known
             default:
                 throw Problem(
-                    .badRequest, "There is no parameter of that name; there are from, to, limit and format.")
+                    .badRequest, "There is no such parameter; use from, to, limit and format.")
             }
         }
-        guard from <= to else { throw Problem(.badRequest, "from lies behind to.") }
+        guard from <= to else { throw Problem(.badRequest, "from is after to.") }
         range = from...to
     }
 
@@ -77,7 +77,7 @@ struct LocationQuery: Equatable {
         // An unescaped + of a time zone reads as a space.
         let zoned = text.count > 20 ? text.replacing(" ", with: "+") : text
         guard let time = Timestamp(iso8601: text) ?? Timestamp(iso8601: zoned) else {
-            throw Problem(.badRequest, "\(name) is no time such as 2026-06-15T12:34:56Z.")
+            throw Problem(.badRequest, "\(name) is not a time such as 2026-06-15T12:34:56Z.")
         }
         return time
     }

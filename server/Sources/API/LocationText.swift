@@ -141,7 +141,8 @@ struct LocationText {
         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
     }
 
-    /// The same without an exponent, as XML Schema's decimals are; degrees and metres that nobody can measure are 0.
+    /// The text of a number without an exponent, as XML Schema's decimals are; degrees and metres that nobody
+    /// can measure are 0.
     static func decimal(_ value: Double) -> String {
         let text = number(value)
         guard let mark = text.utf8.firstIndex(of: UInt8(ascii: "e")),

@@ -26,7 +26,7 @@ struct Login: Sendable {
     func begin(_ request: Request, now: Timestamp) async throws -> Response {
         // A form of another site can send anything but this.
         guard request.headers[.contentType]?.lowercased().hasPrefix("application/json") ?? false else {
-            throw Problem(.unsupportedMediaType, "A login is JSON, and says so in Content-Type.")
+            throw Problem(.unsupportedMediaType, "A login must be JSON, and Content-Type must say so.")
         }
         let (body, _) = try await bodies.read(request, limit: Fields.limit)
         let fields = try Fields(body, request.headers)
@@ -56,7 +56,8 @@ struct Login: Sendable {
             }
         }
         let identity = Identity(
-            caller: .user(entry.user.role), name: entry.user.name, session: entry.session)
+            caller: .user(entry.user.role), name: entry.user.name, session: entry.session,
+            viewer: entry.user.viewer)
         var response = Self.description(of: identity)
         response.headers[values: .setCookie] = [
             Self.cookie(
@@ -99,7 +100,7 @@ struct Login: Sendable {
             switch identity.caller {
             case .user(let role): role.name
             case .local: UserEntry.Role.admin.name
-            case .nobody, .device: ""
+            case .nobody, .device, .guest: ""
             }
         var text = Array(#"{"name":"#.utf8)
         JSONString.append(identity.name, to: &text)

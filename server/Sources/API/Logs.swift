@@ -40,10 +40,10 @@ struct Logs: Sendable {
     }
 
     /// `GET /v1/devices/17/log`: the newest.
-    func newest(of device: Int64) async throws -> Response {
+    func newest(of device: Int64, for viewer: Viewer) async throws -> Response {
         let lease = try lists.take(Self.longest)
         let text = try await store.read { session throws(StoreError) in
-            try DeviceLogs.newest(of: device, in: session)
+            try DeviceLogs.newest(of: device, for: viewer, in: session)
         }
         guard let text else {
             throw Problem.notFound("Device \(device) has sent no log; 'upload_log' asks for it.")

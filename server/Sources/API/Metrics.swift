@@ -13,8 +13,8 @@ struct Metrics: Sendable {
     /// Devices that are read at once, each with a status of up to 16 KiB.
     private static let page = 100
 
-    func answer(_ now: Timestamp) async throws -> Response {
-        let fleet = try await fleet()
+    func answer(for viewer: Viewer, _ now: Timestamp) async throws -> Response {
+        let fleet = try await fleet(of: viewer)
         let time = try await clock.facts(now)
         var text = MetricText()
         for (name, help, value) in [
@@ -23,7 +23,7 @@ struct Metrics: Sendable {
                 Double(time.wall.milliseconds) / 1000
             ),
             (
-                "confirmed_timestamp_seconds", "The time by which what is stored grows old.",
+                "confirmed_timestamp_seconds", "The time by which stored data expires.",
                 Double(time.confirmed.milliseconds) / 1000
             ),
             ("is_ahead", "1 while the clock is a day ahead of what is confirmed.", time.isAhead ? 1 : 0),
@@ -107,14 +107,16 @@ struct Metrics: Sendable {
         text.add(Double(door.refused.load(ordering: .relaxed)), [])
     }
 
-    private func fleet() async throws -> FleetSample {
+    private func fleet(of viewer: Viewer) async throws -> FleetSample {
         var fleet = FleetSample()
         var last: Int64 = 0
         while true {
             let after = last
             // Parsed on the store's thread: 500 heartbeats take milliseconds.
             let samples = try await store.read { session throws(StoreError) in
-                try Reading.samples(after: after, limit: Self.page, from: session).map { VehicleSample($0) }
+                try Reading.samples(for: viewer, after: after, limit: Self.page, from: session).map {
+                    VehicleSample($0)
+                }
             }
             fleet.vehicles += samples
             guard samples.count == Self.page, let end = samples.last?.id else { return fleet }

@@ -16,17 +16,21 @@ struct Operation: Sendable {
     func facts(now: Timestamp) async throws -> Response {
         let facts = try await store.read { session throws(StoreError) in try Upkeep.facts(from: session) }
         let counts = try await store.read { session throws(StoreError) in
-            try ["devices", "users", "passwords"].map { table throws(StoreError) in
-                try session.run("SELECT count(*) FROM \(table)").first?.first?.integer ?? 0
+            try ["devices WHERE removed IS NULL", "users", "passwords", "removals"].map {
+                rows throws(StoreError) in
+                try session.run("SELECT count(*) FROM \(rows)").first?.first?.integer ?? 0
             }
         }
         var text = Array(#"{"program":"#.utf8)
         JSONString.append(facts.program, to: &text)
         text += Array(
             (#","schema":\#(facts.schema),"size":\#(facts.size),"durable":\#(facts.isDurable),"#
-                + #""devices":\#(counts[0]),"users":\#(counts[1]),"passwords":\#(counts[2]),"#
+                + #""devices":\#(counts[0]),"users":\#(counts[1]),"passwords":\#(counts[2]),"removals":\#(counts[3]),"#
                 + #""signs":\#(options.signingKey != nil)"#).utf8)
-        for (name, trouble) in [("damage", facts.damage), ("loss", facts.loss)] {
+        if options.map != nil { text += Array(#","map":true"#.utf8) }
+        for (name, trouble) in [
+            ("damage", facts.damage), ("loss", facts.loss), ("map_trouble", options.mapTrouble),
+        ] {
             guard let trouble else { continue }
             text += Array(#","\#(name)":"#.utf8)
             JSONString.append(trouble, to: &text)

@@ -44,15 +44,20 @@ struct Orders: Sendable {
     }
 
     /// `GET /v1/devices/17/commands`: newest first.
-    func all(of device: Int64, now: Timestamp) async throws -> Response {
+    func all(of device: Int64, for viewer: Viewer, now: Timestamp) async throws -> Response {
         let latest = clock.latest(now)
+        let isThere = try await store.read { session throws(StoreError) in
+            try viewer.sees(device, in: session)
+        }
+        guard isThere else { throw Problem.noDevice(device) }
         return try await lists.answer(
             "application/json", from: (last: Int64.max, count: 0), head: Array(#"{"commands":["#.utf8),
             tail: Array("]}\n".utf8)
         ) { list, piece, session throws(StoreError) in
+            try Reader.confirm(viewer, device, session)
             while list.count < Self.most {
                 let entries = try CommandQueue.all(
-                    of: device, before: list.last, limit: Self.atOnce, in: session)
+                    of: device, for: viewer, before: list.last, limit: Self.atOnce, in: session)
                 for entry in entries {
                     let text =
                         Array((list.count > 0 ? ",\n" : "\n").utf8)
@@ -81,7 +86,7 @@ struct Orders: Sendable {
     /// `GET /v1/key`
     func key() throws -> Response {
         guard let publicKey else {
-            throw Problem.notFound("This server signs nothing: it was started without --signing-key.")
+            throw Problem.notFound("This server signs no commands: it was started without --signing-key.")
         }
         return Response(
             status: .ok, headers: [.contentType: "application/x-pem-file"],

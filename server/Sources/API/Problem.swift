@@ -51,7 +51,7 @@ struct Problem: Error, Equatable {
             self = .busy(using: &random)
             detail =
                 "The file of the database has gone or was replaced: nothing is accepted until it is back."
-        case .conflict: self.init(.conflict, "It cannot be: \(error.message).")
+        case .conflict: self.init(.conflict, "Not done: \(error.message).")
         case .failed: self.init(.internalServerError, "The database refuses it; the server's log says why.")
         }
     }
@@ -66,14 +66,14 @@ struct Problem: Error, Equatable {
     }
 
     static func busy(retryAfter seconds: Int) -> Problem {
-        var problem = Problem(.serviceUnavailable, "The server has more to do than it can.")
+        var problem = Problem(.serviceUnavailable, "The server is overloaded.")
         problem.retryAfter = seconds
         return problem
     }
 
     /// - Parameter seconds: after which another try makes sense.
     static func tooManyGuesses(_ seconds: Int) -> Problem {
-        var problem = Problem(.tooManyRequests, "This name was given with too many wrong passwords.")
+        var problem = Problem(.tooManyRequests, "There were too many wrong passwords for this name.")
         problem.retryAfter = seconds
         return problem
     }
@@ -84,6 +84,9 @@ struct Problem: Error, Equatable {
     static func notFound(_ detail: String = "There is nothing at this path.") -> Problem {
         Problem(.notFound, detail)
     }
+
+    /// The same for a device that there is and who asks must not see.
+    static func noDevice(_ id: Int64) -> Problem { notFound("There is no device \(id).") }
 
     var response: Response {
         Response(status: status, headers: headers, body: ResponseBody(byteBuffer: document))

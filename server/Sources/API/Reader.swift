@@ -16,7 +16,7 @@ struct Reader: Sendable {
     private struct Fleet {
         var last: Int64 = 0
         var count = 0
-        /// Of all so far.
+        /// Bytes of all devices so far.
         var bytes = 0
 
         /// Devices for which so many bytes have room, by the length of those before, and one more.
@@ -27,7 +27,7 @@ struct Reader: Sendable {
     }
 
     /// `GET /v1/devices`
-    func devices() async throws -> Response {
+    func devices(for viewer: Viewer) async throws -> Response {
         try await lists.answer(
             "application/json", from: Fleet(), head: Array(#"{"devices":["#.utf8), tail: Array("]}\n".utf8)
         ) { fleet, piece, session throws(StoreError) in
@@ -35,7 +35,7 @@ struct Reader: Sendable {
             while true {
                 // What is read and has no room is read once more.
                 let size = fleet.size(of: piece.room)
-                let devices = try Reading.devices(after: fleet.last, limit: size, from: session)
+                let devices = try Reading.devices(for: viewer, after: fleet.last, limit: size, from: session)
                 for device in devices {
                     text.removeAll(keepingCapacity: true)
                     text += (fleet.count > 0 ? ",\n" : "\n").utf8
@@ -51,19 +51,27 @@ struct Reader: Sendable {
     }
 
     /// `GET /v1/devices/17`
-    func device(_ id: Int64) async throws -> Response {
-        let device = try await state(of: id)
+    func device(_ id: Int64, for viewer: Viewer) async throws -> Response {
+        let device = try await state(of: id, for: viewer)
         return Response(
             status: .ok, headers: [.contentType: "application/json"],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: DeviceText.object(device) + [0x0A])))
     }
 
-    func state(of id: Int64) async throws -> DeviceState {
+    /// - Throws: a 404, whether there is no such device or it is none of theirs.
+    func state(of id: Int64, for viewer: Viewer) async throws -> DeviceState {
         let devices = try await store.read { session throws(StoreError) in
-            try Reading.devices(only: id, limit: 1, from: session)
+            try Reading.devices(for: viewer, only: id, limit: 1, from: session)
         }
-        guard let device = devices.first else { throw Problem.notFound("There is no device \(id).") }
+        guard let device = devices.first else { throw Problem.noDevice(id) }
         return device
+    }
+
+    /// For each piece of a list: one whose reader may not see the device any more must not look whole.
+    static func confirm(_ viewer: Viewer, _ device: Int64, _ session: any Session) throws(StoreError) {
+        guard try viewer.sees(device, in: session) else {
+            throw StoreError(.failed, operation: "read", message: "the device is not to be seen any more")
+        }
     }
 
     private struct Track {
@@ -73,19 +81,22 @@ struct Reader: Sendable {
     }
 
     /// `GET /v1/devices/17/locations`
-    func locations(of id: Int64, _ query: LocationQuery) async throws -> Response {
-        let text = LocationText(query.format, of: try await state(of: id))
+    func locations(of id: Int64, for viewer: Viewer, _ query: LocationQuery) async throws -> Response {
+        let text = LocationText(query.format, of: try await state(of: id, for: viewer))
         let track = Track(text: text, left: query.limit ?? .max)
         return try await lists.answer(
             query.format.mediaType, from: track, head: text.head, tail: text.tail
         ) { track, piece, session throws(StoreError) in
+            try Self.confirm(viewer, id, session)
             while track.left > 0 {
                 let size = min(track.left, query.format.rows(of: piece.room))
                 // As many as a piece has room for, but for the last of them.
                 guard size > 0 else { return false }
                 let rows = try Reading.locations(
-                    of: id, in: query.range, after: track.place, limit: size, from: session)
-                guard try Self.add(rows, of: id, to: &piece, &track, session) else { return false }
+                    of: id, for: viewer, in: query.range, after: track.place, limit: size, from: session)
+                guard try Self.add(rows, of: id, for: viewer, to: &piece, &track, session) else {
+                    return false
+                }
                 if rows.count < size { return true }
             }
             return true
@@ -94,7 +105,8 @@ struct Reader: Sendable {
 
     /// - Returns: false when the piece is full.
     private static func add(
-        _ rows: [StoredLocation], of device: Int64, to piece: inout Piece, _ track: inout Track,
+        _ rows: [StoredLocation], of device: Int64, for viewer: Viewer, to piece: inout Piece,
+        _ track: inout Track,
         _ session: any Session
     ) throws(StoreError) -> Bool {
         if track.text.format == .packed {
@@ -112,7 +124,7 @@ struct Reader: Sendable {
             if track.text.showsExtras, let digest = row.extras {
                 let text =
                     if let known = extras[digest] { known } else {
-                        try Reading.extras(digest, of: device, from: session)
+                        try Reading.extras(digest, of: device, for: viewer, from: session)
                     }
                 extras[digest] = .some(text)
                 own = text

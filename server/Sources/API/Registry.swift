@@ -12,8 +12,9 @@ struct Registry: Sendable {
     let bodies: BodyReader
     let gatekeeper: Gatekeeper
     let lifetime: Double
+    let removals: Removals
 
-    /// `POST /v1/devices` with `{"name":…}`: 201 with the device and its tokens, which are shown this once; as lines for its
+    /// `POST /v1/devices` with `{"name":…}`: 201 with the device and its tokens, which are shown only once; as lines for its
     /// beekond.toml, where `application/toml` is accepted.
     func addDevice(_ request: Request, now: Timestamp) async throws -> Response {
         let name = try await name(in: request)
@@ -24,7 +25,7 @@ struct Registry: Sendable {
         return Enrolment.answer(device, pair, to: request, at: "/v1/devices/\(device.id)")
     }
 
-    /// `POST /v1/devices/17/tokens`: 201 with a new pair, shown this once; the tokens that the device had end at once.
+    /// `POST /v1/devices/17/tokens`: 201 with a new pair, shown only once; the tokens that the device had end at once.
     func renewTokens(of id: Int64, _ request: Request, now: Timestamp) async throws -> Response {
         let lifetime = lifetime
         let made = try await store.write { session throws(StoreError) in
@@ -38,10 +39,12 @@ struct Registry: Sendable {
     }
 
     /// `GET /v1/devices/17/installations`
-    func installations(of id: Int64) async throws -> Response {
-        let entries = try await store.read { session throws(StoreError) in
-            try Installations.all(of: id, in: session)
+    func installations(of id: Int64, for viewer: Viewer) async throws -> Response {
+        let entries = try await store.read { session throws(StoreError) -> [Installations.Entry]? in
+            guard try viewer.sees(id, in: session) else { return nil }
+            return try Installations.all(of: id, for: viewer, in: session)
         }
+        guard let entries else { throw Problem.noDevice(id) }
         let objects = entries.map { entry in
             #"{"install_id":"\#(entry.id)","state":"\#(entry.state.name)","since":"\#(entry.since.iso8601)"}"#
         }
@@ -55,7 +58,7 @@ struct Registry: Sendable {
     func confirmInstallation(of device: Int64, _ request: Request) async throws -> Response {
         let (body, _) = try await bodies.read(request, limit: Fields.limit)
         guard let id = UUIDv7(try Fields(body, request.headers).text("install_id")) else {
-            throw Problem(field: "install_id", "install_id is no UUID of version 7")
+            throw Problem(field: "install_id", "install_id is not a UUID of version 7")
         }
         let isKnown = try await store.write { session throws(StoreError) in
             try Installations.confirm(id, of: device, in: session)
@@ -70,23 +73,29 @@ struct Registry: Sendable {
             try Devices.revoke(id, now: now, in: session)
         }
         gatekeeper.forget(id)
-        guard isThere else { throw Problem.notFound("There is no device \(id).") }
+        guard isThere else { throw Problem.noDevice(id) }
         return Response(status: .noContent)
     }
 
-    /// `POST /v1/users` with `{"name":…,"role":"reader"|"admin"}`: 201 with the token, which is shown this once.
+    /// `POST /v1/users` with `{"name":…,"role":"reader"|"admin"}`: 201 with the token, which is shown only once.
     func addUser(_ request: Request, now: Timestamp) async throws -> Response {
         let name = try await name(in: request)
         let word = try name.fields.text("role")
         guard let role = UserEntry.Role.allCases.first(where: { $0.name == word }) else {
-            throw Problem(field: "role", "role is reader or admin")
+            throw Problem(field: "role", "role must be reader or admin")
+        }
+        let groups = name.fields.has("groups") ? try Self.groups(in: name.fields) : nil
+        guard role == .reader || groups == nil else {
+            throw Problem(.conflict, "An admin sees all vehicles: groups are for readers.")
         }
         let (user, secret) = try await store.write { session throws(StoreError) in
-            try Users.add(name.value, role, now: now, in: session)
+            try Users.add(name.value, role, groups: groups, now: now, in: session)
         }
         var text = Array(#"{"name":"#.utf8)
         JSONString.append(user.name, to: &text)
-        text += Array((#","role":"\#(user.role.name)","token":"\#(secret.text)"}"# + "\n").utf8)
+        text += Array((#","role":"\#(user.role.name)","token":"\#(secret.text)""#).utf8)
+        Self.append(groupsOf: user, to: &text)
+        text += "}\n".utf8
         return Self.created(text, at: nil)
     }
 
@@ -98,7 +107,9 @@ struct Registry: Sendable {
             text += Array((index > 0 ? ",\n" : "\n").utf8)
             text += Array(#"{"name":"#.utf8)
             JSONString.append(user.name, to: &text)
-            text += Array(#","role":"\#(user.role.name)","created":"\#(user.created.iso8601)"}"#.utf8)
+            text += Array(#","role":"\#(user.role.name)","created":"\#(user.created.iso8601)""#.utf8)
+            Self.append(groupsOf: user, to: &text)
+            text.append(UInt8(ascii: "}"))
         }
         text += Array("]}\n".utf8)
         return Response(
@@ -116,7 +127,7 @@ struct Registry: Sendable {
         return Response(status: .noContent)
     }
 
-    private func name(in request: Request) async throws -> (value: String, fields: Fields) {
+    func name(in request: Request) async throws -> (value: String, fields: Fields) {
         let (body, _) = try await bodies.read(request, limit: Fields.limit)
         let fields = try Fields(body, request.headers)
         let name = try fields.text("name")

@@ -17,7 +17,7 @@ struct Responder: Sendable {
     let meters: Meters
     let clock: ClockKeeper
 
-    /// This server's clock.
+    /// The time by this server's clock.
     static var now: Timestamp {
         Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
     }
@@ -81,7 +81,7 @@ struct Responder: Sendable {
         }
         let identity =
             isLocal
-            ? Identity(caller: .local, name: "local")
+            ? Identity(caller: .local, name: "local", viewer: .everything)
             : try await gatekeeper.identity(request.headers, now: wall)
         let confirm: Right.Confirm = { [self] in
             guard identity.isOfUser else { return }
@@ -98,7 +98,7 @@ struct Responder: Sendable {
             let shown = Login.companion.flatMap { request.headers[$0] } ?? ""
             guard session.hasCompanion(shown) else {
                 throw Problem(
-                    .forbidden, "A change in a session needs its X-CSRF-Token, as /v1/session has it.")
+                    .forbidden, "A change in a session needs its X-CSRF-Token, which /v1/session returns.")
             }
         }
         return Handlers.Call(
@@ -113,6 +113,6 @@ struct Responder: Sendable {
         if identity.caller == .nobody {
             throw Problem(.unauthorized, "This needs a token ('Authorization: Bearer …') or a session.")
         }
-        throw Problem(.forbidden, "Who asks is known, but may not do this.")
+        throw Problem(.forbidden, "You may not do this: it needs other rights.")
     }
 }

@@ -65,7 +65,7 @@ struct ConfirmedWriter: ResponseBodyWriter {
 }
 
 extension ResponseBody {
-    /// The same, as long as the right to it lasts.
+    /// The body, as long as the right to it lasts.
     func confirmed(_ confirm: @escaping Right.Confirm) -> ResponseBody {
         ResponseBody { writer in try await self.write(ConfirmedWriter(writer, confirm)) }
     }

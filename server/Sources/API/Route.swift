@@ -28,12 +28,20 @@ enum Route: Equatable {
     case tokens(Int64)
     /// `/v1/devices/17/installations`: which installation of beekond it is, and who else shows its tokens.
     case installations(Int64)
+    /// `/v1/devices/17/data`: the vehicle with all that it has sent.
+    case data(Int64)
+    /// `/v1/devices/17/links`
+    case links(Int64)
+    /// `/v1/devices/17/links/3`, by device and number
+    case link(Int64, Int64)
     /// `/v1/devices/17/commands`
     case commands(Int64)
     /// `/v1/devices/17/commands/c-5`, by device and number
     case command(Int64, Int64)
     /// `/v1/live`: changes as they come.
     case stream
+    /// `/v1/map/12/2200/1343`: a picture of the map, by zoom, column and row.
+    case tile(zoom: Int, column: Int, row: Int)
     /// `/v1/login`
     case login
     /// `/v1/logout`
@@ -46,6 +54,14 @@ enum Route: Equatable {
     case user(String)
     /// `/v1/users/NAME/password`
     case password(String)
+    /// `/v1/users/NAME/groups`: which vehicles a reader sees.
+    case userGroups(String)
+    /// `/v1/groups`
+    case groups
+    /// `/v1/groups/NAME`
+    case group(String)
+    /// `/v1/shared`: where the vehicle of a link is.
+    case shared
     /// `/v1/key`: the public part of the key that signs commands.
     case key
     /// `/v1/openapi.json`: the description of all this.
@@ -67,6 +83,7 @@ enum Route: Equatable {
         case get = "GET"
         case post = "POST"
         case put = "PUT"
+        case patch = "PATCH"
         case delete = "DELETE"
     }
 
@@ -105,6 +122,7 @@ enum Route: Equatable {
         "devices": .devices,
         "live": .stream, "login": .login, "logout": .logout, "session": .session, "users": .users,
         "key": .key, "openapi.json": .description, "doctor": .doctor, "clock": .clock, "backup": .backup,
+        "groups": .groups, "shared": .shared,
     ]
 
     private static func named(_ names: [Substring]) -> Route? {
@@ -113,9 +131,11 @@ enum Route: Equatable {
         case (2, "claims"): id(names[1]).map { .claim($0) }
         case (2, "devices"): id(names[1]).map { .device($0) }
         case (2, "users"): names[1].isEmpty ? nil : .user(String(names[1]))
-        case (3, "users"): names[1].isEmpty || names[2] != "password" ? nil : .password(String(names[1]))
+        case (2, "groups"): names[1].isEmpty ? nil : .group(String(names[1]))
+        case (3, "users"): names[1].isEmpty ? nil : part(names[2], of: String(names[1]))
         case (3, "devices"): id(names[1]).flatMap { part(names[2], of: $0) }
-        case (4, "devices"): names[2] == "commands" ? command(names[3], of: id(names[1])) : nil
+        case (4, "map"): tile(names.dropFirst().map { Int($0) })
+        case (4, "devices"): id(names[1]).flatMap { part(names[2], names[3], of: $0) }
         default: nil
         }
     }
@@ -129,13 +149,31 @@ enum Route: Equatable {
         case "commands": .commands(device)
         case "tokens": .tokens(device)
         case "installations": .installations(device)
+        case "data": .data(device)
+        case "links": .links(device)
         default: nil
         }
     }
 
-    private static func command(_ name: Substring, of device: Int64?) -> Route? {
-        guard let device, name.hasPrefix("c-"), let number = id(name.dropFirst(2)) else { return nil }
-        return .command(device, number)
+    private static func tile(_ numbers: [Int?]) -> Route? {
+        guard let zoom = numbers[0], let column = numbers[1], let row = numbers[2] else { return nil }
+        return .tile(zoom: zoom, column: column, row: row)
+    }
+
+    private static func part(_ name: Substring, of user: String) -> Route? {
+        switch name {
+        case "password": .password(user)
+        case "groups": .userGroups(user)
+        default: nil
+        }
+    }
+
+    private static func part(_ name: Substring, _ element: Substring, of device: Int64) -> Route? {
+        switch name {
+        case "commands": element.hasPrefix("c-") ? id(element.dropFirst(2)).map { .command(device, $0) } : nil
+        case "links": id(element).map { .link(device, $0) }
+        default: nil
+        }
     }
 
     /// A number without sign or leading zeros, so that each device has one path.
@@ -147,12 +185,12 @@ enum Route: Equatable {
     var methods: [Method] {
         switch self {
         case .batches, .logs, .token, .enroll, .login, .logout, .tokens, .backup: [.post]
-        case .devices, .users, .claims, .commands, .installations, .clock: [.get, .post]
-        case .device: [.get, .delete]
-        case .user, .claim, .command: [.delete]
-        case .password: [.put]
-        case .locations, .events, .trips, .log, .stream, .session, .key, .description, .doctor, .metrics,
-            .live, .ready:
+        case .devices, .users, .claims, .commands, .installations, .clock, .groups, .links: [.get, .post]
+        case .device: [.get, .patch, .delete]
+        case .user, .claim, .command, .group, .link, .data: [.delete]
+        case .password, .userGroups: [.put]
+        case .shared, .locations, .events, .trips, .log, .stream, .session, .key, .description, .doctor,
+            .metrics, .tile, .live, .ready:
             [.get]
         }
     }
@@ -176,7 +214,15 @@ enum Route: Equatable {
         case .installations: "/v1/devices/{device}/installations"
         case .commands: "/v1/devices/{device}/commands"
         case .command: "/v1/devices/{device}/commands/{command}"
+        case .data: "/v1/devices/{device}/data"
+        case .links: "/v1/devices/{device}/links"
+        case .link: "/v1/devices/{device}/links/{link}"
+        case .groups: "/v1/groups"
+        case .group: "/v1/groups/{name}"
+        case .userGroups: "/v1/users/{name}/groups"
+        case .shared: "/v1/shared"
         case .stream: "/v1/live"
+        case .tile: "/v1/map/{zoom}/{column}/{row}"
         case .login: "/v1/login"
         case .logout: "/v1/logout"
         case .session: "/v1/session"

@@ -17,6 +17,7 @@ package struct Server: Sendable {
     private let hub: LiveHub
     private let clock: ClockKeeper
     private let meters = Meters()
+    private let removals: Removals
     private let mill = PasswordMill()
     let logger: Logger
 
@@ -30,6 +31,7 @@ package struct Server: Sendable {
         hub = LiveHub(store: store, logger: logger)
         clock = ClockKeeper(store: store, logger: logger)
         gatekeeper = Gatekeeper(store: store, clock: clock)
+        removals = Removals(store: store, clock: clock, logger: logger)
         self.logger = logger
     }
 
@@ -49,7 +51,7 @@ package struct Server: Sendable {
         }
         let housekeeping = Housekeeping(
             store: store, days: options.retentionDays, clock: clock, logger: logger)
-        services.append(housekeeping)
+        services += [housekeeping, removals]
         // Before anybody is served, so that the first batches do not wait for it.
         await clock.look()
         await housekeeping.prepare()
@@ -87,8 +89,10 @@ package struct Server: Sendable {
             orders: Orders(
                 store: store, bodies: bodies, publicKey: options.signingKey?.publicPEM, lists: lists,
                 clock: clock),
-            registry: Registry(store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime),
+            registry: Registry(
+                store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime, removals: removals),
             login: Login(store: store, bodies: bodies, passwords: Passwords(store: store, mill: mill)),
-            operation: Operation(store: store, bodies: bodies, options: options, clock: clock))
+            operation: Operation(store: store, bodies: bodies, options: options, clock: clock),
+            tiles: Tiles(map: options.map), sharing: Sharing(store: store, bodies: bodies))
     }
 }

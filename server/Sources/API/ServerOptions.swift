@@ -3,7 +3,7 @@ package import Page
 
 /// How the server is set up. The numbers together keep it below 80 MB.
 package struct ServerOptions: Sendable {
-    /// Of beekon-server.
+    /// Version of beekon-server.
     package static let version = "0.1.0"
 
     /// Where it listens.
@@ -55,6 +55,10 @@ package struct ServerOptions: Sendable {
     package var signingKey: SigningKey?
     /// nil: none is served.
     package var page: FleetPage?
+    /// nil: there is none, or it is of no use.
+    package var map: MapFile?
+    /// Why a map file that is wanted is of no use; nil: it is not so.
+    package var mapTrouble: String?
 
     package init(address: Address) {
         self.address = address

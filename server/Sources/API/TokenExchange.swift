@@ -21,7 +21,7 @@ struct TokenExchange: Sendable {
         let text: String
         do throws(Problem) {
             guard try fields.text("grant_type") == "refresh_token" else {
-                return Self.refusal("unsupported_grant_type", "grant_type is refresh_token.")
+                return Self.refusal("unsupported_grant_type", "grant_type must be refresh_token.")
             }
             text = try fields.text("refresh_token")
         } catch {

@@ -38,7 +38,7 @@ package enum Claims {
     /// 100 random bits: nobody can try them.
     private static let length = 20
 
-    /// Makes a code, which is shown this once, in groups of five.
+    /// Makes a code, which is shown only once, in groups of five.
     package static func add(
         uses: Int64, lifetime: Double, now: Timestamp, in session: any Session
     ) throws(StoreError) -> (ClaimEntry, code: String) {

@@ -5,7 +5,7 @@ internal import ServerStore
 package struct TokenRecord: Equatable, Sendable {
     package var hash: [UInt8]
     package var kind: Secret.Kind
-    /// Of two tokens, by number.
+    /// Number of the pair, which two tokens share.
     package var pair: Int64
     /// nil: not known.
     package var created: Timestamp?

@@ -5,7 +5,7 @@ package import ServerStore
 package struct TokenPair: Equatable, Sendable {
     package var access: Secret
     package var refresh: Secret
-    /// Of the access token.
+    /// When the access token expires.
     package var expires: Timestamp
 }
 
@@ -40,10 +40,7 @@ package enum Devices {
     /// Whether anybody can have this name. There may be others than new ones may be: they stay usable.
     package static func canBe(_ name: String) -> Bool {
         let scalars = name.unicodeScalars
-        return !scalars.isEmpty && scalars.count <= longestName
-            && scalars.allSatisfy {
-                $0.value >= 0x20 && $0.value != 0x7F && !(0x80..<0xA0).contains($0.value)
-            }
+        return !scalars.isEmpty && scalars.count <= longestName && hasNoControls(name)
     }
 
     /// Makes a device and its first pair of tokens.
@@ -57,7 +54,7 @@ package enum Devices {
         }
     }
 
-    /// The same, within a transaction.
+    /// Adds a device and its first tokens, within a transaction.
     ///
     /// - Parameters:
     ///   - claim: the code with which it enrolled, by number.
@@ -74,7 +71,7 @@ package enum Devices {
             .text(name), .integer(now.milliseconds), .optional(claim), nonce.map { .bytes($0.hash) } ?? .null)
         guard let id = rows.first?.first?.integer else {
             throw StoreError(
-                .conflict, operation: "add a device", message: "there is a device '\(name)' already")
+                .conflict, operation: "add a device", message: "there is already a device '\(name)'")
         }
         let pair = try issue(to: id, pair: 1, parent: nil, lifetime: lifetime, now: now, in: session)
         return (DeviceEntry(id: id, name: name, created: now), pair)
@@ -142,9 +139,9 @@ package enum Devices {
         case sold(TokenPair)
         /// The token buys nothing.
         case refused
-        /// It ended a moment ago: two requests have overtaken each other.
+        /// The token ended a moment ago: two requests have overtaken each other.
         case overtaken
-        /// It ended long ago: it was copied, restored from a backup, or stolen.
+        /// The token ended long ago: it was copied, restored from a backup, or stolen.
         case shownAgain
     }
 
@@ -234,10 +231,106 @@ package enum Devices {
     {
         try session.transaction { () throws(StoreError) in
             let rows = try session.run(
-                "UPDATE devices SET revoked = coalesce(revoked, $1) WHERE id = $2 RETURNING id",
-                .integer(now.milliseconds), .integer(device))
-            try forget(device, in: session)
-            return !rows.isEmpty
+                """
+                UPDATE devices SET revoked = coalesce(revoked, $1) WHERE id = $2 AND removed IS NULL RETURNING id
+                """, .integer(now.milliseconds), .integer(device))
+            guard !rows.isEmpty else { return false }
+            try end(device, in: session)
+            return true
+        }
+    }
+
+    /// Ends all that lets anybody act as a device, or see it by a link.
+    private static func end(_ device: Int64, in session: any Session) throws(StoreError) {
+        try forget(device, in: session)
+        try session.run("DELETE FROM links WHERE device = $1", .integer(device))
+    }
+
+    /// Deletes a device with all that it has sent: its tokens end at once, and nobody sees it any more; its rows go bit by bit
+    /// (`Removal`).
+    ///
+    /// - Returns: false when there is no such device.
+    package static func delete(_ device: Int64, now: Timestamp, in session: any Session) throws(StoreError)
+        -> Bool
+    {
+        try session.transaction { () throws(StoreError) in
+            // The lock on the row, before its tokens, as everywhere.
+            let rows = try session.run(
+                "UPDATE devices SET revoked = revoked WHERE id = $1 AND removed IS NULL RETURNING id",
+                .integer(device))
+            guard !rows.isEmpty else { return false }
+            try end(device, in: session)
+            return try Removal.begin(device, now: now, in: session)
+        }
+    }
+
+    // MARK: Details
+
+    /// What people call a device by. nil: as it is; of all but the name, an empty text: none.
+    package struct Details: Equatable, Sendable {
+        package var name: String?
+        package var plate: String?
+        package var note: String?
+        /// The group that it is in, by name.
+        package var group: String?
+
+        package init(name: String? = nil, plate: String? = nil, note: String? = nil, group: String? = nil) {
+            (self.name, self.plate, self.note, self.group) = (name, plate, note, group)
+        }
+    }
+
+    /// Characters of a plate.
+    package static let longestPlate = 20
+    /// Characters of a note.
+    package static let longestNote = 500
+
+    /// - Returns: whether it can be a plate, or a note, of so many characters.
+    package static func canBe(_ text: String, longest: Int) -> Bool {
+        text.isEmpty || (text.unicodeScalars.count <= longest && hasNoControls(text))
+    }
+
+    private static func hasNoControls(_ text: String) -> Bool {
+        text.unicodeScalars.allSatisfy {
+            $0.value >= 0x20 && $0.value != 0x7F && !(0x80..<0xA0).contains($0.value)
+        }
+    }
+
+    /// Changes some of them.
+    ///
+    /// - Returns: false when there is no such device.
+    /// - Throws: `.conflict` when the name is taken, or there is no such group.
+    package static func change(
+        _ device: Int64, to details: Details, in session: any Session
+    ) throws(StoreError) -> Bool {
+        try session.transaction { () throws(StoreError) in
+            // The lock on the row.
+            let rows = try session.run(
+                "UPDATE devices SET revoked = revoked WHERE id = $1 AND removed IS NULL RETURNING id",
+                .integer(device))
+            guard !rows.isEmpty else { return false }
+            if let name = details.name {
+                let others = try session.run(
+                    "SELECT 1 FROM devices WHERE name = $1 AND id <> $2", .text(name), .integer(device))
+                guard others.isEmpty else {
+                    throw StoreError(
+                        .conflict, operation: "rename a device",
+                        message: "there is a device '\(name)' already")
+                }
+                try session.run("UPDATE devices SET name = $1 WHERE id = $2", .text(name), .integer(device))
+            }
+            for (column, text) in [("plate", details.plate), ("note", details.note)] {
+                guard let text else { continue }
+                try session.run(
+                    "UPDATE devices SET \(column) = $1 WHERE id = $2", text.isEmpty ? .null : .text(text),
+                    .integer(device))
+            }
+            if let name = details.group {
+                let group = name.isEmpty ? nil : try Groups.number(of: name, in: session)
+                try session.run(
+                    "UPDATE devices SET fleet_group = $1 WHERE id = $2", .optional(group), .integer(device))
+            }
+            try FleetRevision.advance(in: session)
+            return true
         }
     }
 }

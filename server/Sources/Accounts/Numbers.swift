@@ -4,7 +4,7 @@ internal import ServerStore
 enum Numbers {
     /// The raw values are stored.
     enum Kind: String {
-        case claim, user
+        case claim, user, group, link
     }
 
     /// The next one, for a row that is made in the same transaction.

@@ -13,6 +13,8 @@ package struct Secret: Equatable, Sendable {
         case user = 3
         /// A user's, of one browser; it expires.
         case session = 4
+        /// Of a link that shows where a device is; it expires.
+        case link = 5
 
         var letter: String {
             switch self {
@@ -20,6 +22,7 @@ package struct Secret: Equatable, Sendable {
             case .refresh: "r"
             case .user: "u"
             case .session: "s"
+            case .link: "l"
             }
         }
     }

@@ -75,7 +75,7 @@ package enum CommandQueue {
             guard let waiting, waiting < most else {
                 throw StoreError(
                     .conflict, operation: "order a command",
-                    message: "\(most) commands wait for the device already, as many as it takes at once")
+                    message: "\(most) commands already wait for the device, the most that it takes at once")
             }
             let entry = CommandEntry(
                 number: max(now.milliseconds, (last ?? 0) + 1), name: order.name,
@@ -106,13 +106,14 @@ package enum CommandQueue {
     ///
     /// - Parameter number: of the last of the page before.
     package static func all(
-        of device: Int64, before number: Int64 = .max, limit: Int = 1000, in session: any Session
+        of device: Int64, for viewer: Viewer, before number: Int64 = .max, limit: Int = 1000,
+        in session: any Session
     ) throws(StoreError) -> [CommandEntry] {
         try session.run(
             """
             SELECT number, name, arguments, author, expires, offered, finished, result FROM commands
-            WHERE device = $1 AND number < $2 ORDER BY number DESC LIMIT $3
-            """, .integer(device), .integer(number), .integer(Int64(limit))
+            WHERE \(Viewer.seesDevice) AND device = $2 AND number < $3 ORDER BY number DESC LIMIT $4
+            """, viewer.cell, .integer(device), .integer(number), .integer(Int64(limit))
         ).compactMap { row in
             guard let number = row[0].integer, let name = row[1].text, let arguments = row[2].text,
                 let author = row[3].text, let expires = row[4].integer

@@ -10,13 +10,15 @@ extension BatchReader {
     /// A UUID whose time part says where it is stored.
     mutating func version7() throws(Cursor.Wrong) -> UUIDv7 {
         let id = try uuid()
-        guard id.withBytes({ $0[6] >> 4 == 7 }) else { throw Cursor.Wrong(reason: "is no UUID of version 7") }
+        guard id.withBytes({ $0[6] >> 4 == 7 }) else {
+            throw Cursor.Wrong(reason: "is not a UUID of version 7")
+        }
         return id
     }
 
     mutating func moment() throws(Cursor.Wrong) -> Timestamp {
         guard let time = times.time(try cursor.text()) else {
-            throw Cursor.Wrong(reason: "is no time such as 2026-06-15T12:34:56.789Z")
+            throw Cursor.Wrong(reason: "is not a time such as 2026-06-15T12:34:56.789Z")
         }
         return time
     }

@@ -10,7 +10,7 @@ struct Cursor {
     /// A string between its quotation marks, as it stands in the text.
     struct Text {
         let bytes: UnsafeRawBufferPointer
-        /// It has escapes, so its value is another one.
+        /// The string has escapes, so its value is another one.
         let isEscaped: Bool
     }
 
@@ -46,7 +46,7 @@ struct Cursor {
         return true
     }
 
-    /// The same, with space before it.
+    /// Reads this byte, with space before it.
     @inline(__always) mutating func expect(_ byte: Unicode.Scalar) throws(Wrong) {
         skipSpace()
         guard consume(byte) else { throw unexpected("'\(byte)'") }
@@ -236,7 +236,7 @@ struct Cursor {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The same bytes.
+    /// Whether the bytes are the same.
     @inline(__always) static func == (left: UnsafeRawBufferPointer, right: StaticString) -> Bool {
         guard left.count == right.utf8CodeUnitCount else { return false }
         for index in 0..<left.count where left[index] != right.utf8Start[index] { return false }

@@ -2,9 +2,9 @@
 package struct Fault: Error, Equatable, Sendable {
     /// What the sender can do about it.
     package enum Kind: Equatable, Sendable {
-        /// It is no envelope, and never becomes one.
+        /// The body is no envelope, and never becomes one.
         case malformed
-        /// It passes one of the limits.
+        /// The body passes one of the limits.
         case tooLarge
     }
 

@@ -3,7 +3,9 @@ package enum FieldValue: Equatable, Sendable {
     case text(String)
     /// Whole, and within 64 bits.
     case number(Int64)
-    /// Of a type that is not asked for.
+    /// A list of texts.
+    case texts([String])
+    /// A value of a type that is not asked for.
     case other
 }
 
@@ -12,6 +14,8 @@ package enum FieldValue: Equatable, Sendable {
 package enum FieldsReader {
     /// Members of the object, those to be ignored among them.
     private static let members = 100
+    /// Texts of one list.
+    private static let mostTexts = 100
     /// Characters of a field's name that a fault repeats.
     private static let shown = 40
 
@@ -57,10 +61,27 @@ package enum FieldsReader {
             let digits = String(decoding: cursor.bytes[start..<cursor.position], as: UTF8.self)
             // 142.0 is a whole number, too.
             return (Int64(digits) ?? Int64(exactly: number)).map { .number($0) } ?? .other
+        case UInt8(ascii: "["): return try texts(&cursor)
         default:
             try cursor.skip(depth: 1)
             return .other
         }
+    }
+
+    /// - Returns: `.other` for a list of anything else, or of too many.
+    private static func texts(_ cursor: inout Cursor) throws(Cursor.Wrong) -> FieldValue {
+        var texts: [String] = []
+        var count = 0
+        while try cursor.hasElement(after: count) {
+            count += 1
+            cursor.skipSpace()
+            if count <= mostTexts, cursor.next == UInt8(ascii: "\"") {
+                texts.append(try cursor.text().value)
+            } else {
+                try cursor.skip(depth: 2)
+            }
+        }
+        return texts.count == count ? .texts(texts) : .other
     }
 
     /// A JSON pointer (RFC 6901).

@@ -8,7 +8,8 @@ internal import NIOCore
 /// All of them but the first lie below `/page/VERSION/`, where the version is a digest of them all: a browser keeps them for
 /// ever, and asks for others as soon as one has changed.
 package struct FleetPage: Sendable {
-    private let index: PageFile
+    /// By path, with what a page of that path tells the sites that it asks for images.
+    private let pages: [String: (file: PageFile, referrer: String)]
     private let files: [String: PageFile]
     private let version: String
     private let policy: String
@@ -21,13 +22,21 @@ package struct FleetPage: Sendable {
     /// Bytes of all files.
     private static let most = 8 << 20
     /// What the page needs of Leaflet.
+    /// Pages by path. Tile servers want to know which site asks; the view is behind the # and never sent. What a link shows says
+    /// nothing to anybody, not even where it was opened.
+    private static let paths = [
+        ("/", "index.html", "strict-origin-when-cross-origin"), ("/shared", "shared.html", "no-referrer"),
+    ]
     private static let ofLeaflet = ["leaflet.esm.min.js", "leaflet.css"]
 
     /// - Parameters:
     ///   - folder: the page's own files, `index.html` among them.
     ///   - leaflet: the folder of Leaflet (Debian: `libjs-leaflet`).
-    ///   - tiles: nil: a coastline and a graticule have to do.
-    package init(folder: String, leaflet: String, tiles: TileSource?) throws(Missing) {
+    ///   - tiles: nil: no other server is asked for pictures.
+    ///   - map: what this server has of them itself; nil: nothing.
+    package init(
+        folder: String, leaflet: String, tiles: TileSource?, map: MapFile? = nil
+    ) throws(Missing) {
         var contents: [String: [UInt8]] = [:]
         let names = (try? FileManager.default.subpathsOfDirectory(atPath: folder)) ?? []
         for name in names.sorted() where name.contains(".") {
@@ -36,23 +45,32 @@ package struct FleetPage: Sendable {
         for name in Self.ofLeaflet {
             contents["leaflet/\(name)"] = try Self.read("\(leaflet)/\(name)", of: contents)
         }
-        guard let template = contents.removeValue(forKey: "index.html") else {
-            throw Missing(reason: "\(folder)/index.html is not there")
+        var templates: [String: [UInt8]] = [:]
+        for (_, name, _) in Self.paths {
+            guard let template = contents.removeValue(forKey: name) else {
+                throw Missing(reason: "\(folder)/\(name) is not there")
+            }
+            templates[name] = template
         }
         var known: [String: PageFile] = [:]
         for (name, bytes) in contents { known[name] = PageFile(name: name, bytes: bytes) }
         let digests = known.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value.digest)" }
         version = PageFile.digest(of: Array(digests.joined(separator: "\n").utf8))
-        let text = Self.filled(
-            String(decoding: template, as: UTF8.self),
-            [
-                "version": version, "tiles": tiles?.url ?? "", "attribution": tiles?.attribution ?? "",
-            ],
-            modules: known.keys.filter { $0.hasPrefix("js/") && $0.hasSuffix(".js") }.sorted())
-        guard let index = PageFile(name: "index.html", bytes: Array(text.utf8)) else {
-            throw Missing(reason: "\(folder)/index.html is of no use")
+        let modules = known.keys.filter { $0.hasPrefix("js/") && $0.hasSuffix(".js") }.sorted()
+        var pages: [String: (PageFile, String)] = [:]
+        for (path, name, referrer) in Self.paths {
+            let text = Self.filled(
+                String(decoding: templates[name] ?? [], as: UTF8.self),
+                [
+                    "version": version, "tiles": tiles?.url ?? "", "attribution": tiles?.attribution ?? "",
+                    "map": map?.pageText ?? "", "map-attribution": map?.description.attribution ?? "",
+                ], modules: modules)
+            guard let page = PageFile(name: name, bytes: Array(text.utf8)) else {
+                throw Missing(reason: "\(folder)/\(name) is not usable")
+            }
+            pages[path] = (page, referrer)
         }
-        self.index = index
+        self.pages = pages
         self.files = known
         policy = Self.policy(images: tiles?.origin)
     }
@@ -95,8 +113,9 @@ package struct FleetPage: Sendable {
         let file: PageFile?
         // Another server of the fleet may be a version ahead: its page gets our files, but must not keep them.
         var isKept = false
-        if path == "/" {
-            file = index
+        var referrer = "strict-origin-when-cross-origin"
+        if let page = pages[path] {
+            (file, referrer) = page
         } else if path.hasPrefix("/page/") {
             let parts = path.dropFirst(6).split(separator: "/", maxSplits: 1)
             isKept = parts.first.map { $0 == version } ?? false
@@ -110,7 +129,9 @@ package struct FleetPage: Sendable {
             headers[.allow] = "GET, HEAD"
             return Response(status: .methodNotAllowed, headers: headers)
         }
-        return response(file, to: request, isKept: isKept)
+        var response = response(file, to: request, isKept: isKept)
+        if let name = HTTPField.Name("Referrer-Policy") { response.headers[name] = referrer }
+        return response
     }
 
     private func response(_ file: PageFile, to request: Request, isKept: Bool) -> Response {
@@ -138,7 +159,6 @@ package struct FleetPage: Sendable {
         var fields = HTTPFields()
         fields[.contentSecurityPolicy] = policy
         fields[.xContentTypeOptions] = "nosniff"
-        // Tile servers want to know which site asks; the view is behind the # and never sent.
         for (name, value) in [
             ("Referrer-Policy", "strict-origin-when-cross-origin"),
             ("Cross-Origin-Opener-Policy", "same-origin"),

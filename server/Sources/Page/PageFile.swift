@@ -7,7 +7,7 @@ struct PageFile: Sendable {
     let plain: ByteBuffer
     /// nil where packing gains nothing.
     let packed: ByteBuffer?
-    /// Of what is in it, in hexadecimal.
+    /// Digest of the content, in hexadecimal.
     let digest: String
 
     /// nil for a kind of file that the page has no use for.

@@ -1,6 +1,6 @@
 /// Where the page's map takes its tiles from, as the operator says.
 package struct TileSource: Equatable, Sendable {
-    /// Such as `https://tile.example.org/{z}/{x}/{y}.png`.
+    /// Template such as `https://tile.example.org/{z}/{x}/{y}.png`.
     package let url: String
     /// Whom the map has to name; empty: nobody.
     package let attribution: String

@@ -26,9 +26,12 @@ package enum DeviceLogs {
     }
 
     /// The newest; nil when there is none.
-    package static func newest(of device: Int64, in session: any Session) throws(StoreError) -> String? {
+    package static func newest(
+        of device: Int64, for viewer: Viewer, in session: any Session
+    ) throws(StoreError) -> String? {
         try session.run(
-            "SELECT text FROM logs WHERE device = $1 ORDER BY received DESC LIMIT 1", .integer(device)
+            "SELECT text FROM logs WHERE \(Viewer.seesDevice) AND device = $2 ORDER BY received DESC LIMIT 1",
+            viewer.cell, .integer(device)
         ).first?.first?.text
     }
 }

@@ -10,7 +10,7 @@ package enum Digest {
         return digest
     }
 
-    /// Its first eight bytes: enough to tell the extras of one device apart.
+    /// The first eight bytes of SHA-256: enough to tell the extras of one device apart.
     static func short(_ bytes: [UInt8]) -> Int64 {
         Int64(bitPattern: sha256(bytes).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
     }

@@ -13,14 +13,14 @@ package struct DeviceSample: Sendable {
 extension Reading {
     /// One page of samples, of the devices that are not revoked, by number.
     package static func samples(
-        after id: Int64, limit: Int, from session: any Session
+        for viewer: Viewer, after id: Int64, limit: Int, from session: any Session
     ) throws(StoreError) -> [DeviceSample] {
         try session.run(
             """
             SELECT d.id, p.seen, l.time, p.status FROM devices d LEFT JOIN presence p ON p.device = d.id
                 LEFT JOIN latest l ON l.device = d.id
-            WHERE d.id > $1 AND d.revoked IS NULL ORDER BY d.id LIMIT $2
-            """, .integer(id), .integer(Int64(limit))
+            WHERE \(Viewer.condition) AND d.id > $2 AND d.revoked IS NULL ORDER BY d.id LIMIT $3
+            """, viewer.cell, .integer(id), .integer(Int64(limit))
         ).compactMap { row in
             guard let id = row[0].integer else { return nil }
             return DeviceSample(

@@ -9,16 +9,16 @@ package struct GuardedTime: Equatable, Sendable {
         package var wall: Timestamp
         /// Milliseconds of running for which it has not stepped again.
         package var held: Int64 = 0
-        /// The same while the kernel called it synchronised, without a break.
+        /// Milliseconds of running for which the kernel called the clock synchronised, without a break.
         package var synchronised: Int64 = 0
     }
 
     /// What the devices say that were heard of within the last day of running; one vote each.
     package struct Votes: Equatable, Sendable {
         package var all = 0
-        /// They name a time within a day of the clock.
+        /// Devices that name a time within a day of the clock.
         package var near = 0
-        /// They name one that is more than a day ahead of it.
+        /// Devices that name a time that is more than a day ahead of the clock.
         package var ahead = 0
 
         package init(all: Int = 0, near: Int = 0, ahead: Int = 0) {
@@ -49,7 +49,7 @@ package struct GuardedTime: Equatable, Sendable {
         package var votes: Votes
         /// By an admin.
         package var isConfirmed: Bool
-        /// This process watches the leap; of several servers one does.
+        /// The process watches the leap; of several servers one does.
         package var isWatching: Bool
 
         package init(

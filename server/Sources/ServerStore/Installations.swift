@@ -8,9 +8,9 @@ package enum Installations {
     package enum State: Int64, CaseIterable, Sendable {
         /// Commands are for it.
         case bound = 1
-        /// It was bound before.
+        /// The device was bound to it before.
         case earlier = 2
-        /// It has shown the tokens of a device that is another.
+        /// The installation has shown the tokens of a device that is another.
         case other = 3
 
         /// As the interface has it.
@@ -129,11 +129,15 @@ package enum Installations {
 
     // MARK: For admins
 
-    /// Those of a device that are known, the newest first.
-    package static func all(of device: Int64, in session: any Session) throws(StoreError) -> [Entry] {
+    /// The known installations of a device, the newest first.
+    package static func all(
+        of device: Int64, for viewer: Viewer, in session: any Session
+    ) throws(StoreError) -> [Entry] {
         try session.run(
-            "SELECT id, state, since FROM installations WHERE device = $1 ORDER BY since DESC, id",
-            .integer(device)
+            """
+            SELECT id, state, since FROM installations WHERE \(Viewer.seesDevice) AND device = $2
+            ORDER BY since DESC, id
+            """, viewer.cell, .integer(device)
         ).compactMap { row in
             guard let id = row[0].id, let state = row[1].integer.flatMap({ State(rawValue: $0) }),
                 let since = row[2].integer

@@ -23,22 +23,24 @@ extension Reading {
     ///   - place: the last event of the page before; nil for the first page.
     ///   - limit: events of a page.
     package static func events(
-        of device: Int64, in range: ClosedRange<Timestamp>, after place: Place?, limit: Int,
+        of device: Int64, for viewer: Viewer, in range: ClosedRange<Timestamp>, after place: Place?,
+        limit: Int,
         from session: any Session
     ) throws(StoreError) -> [StoredEvent] {
         var found: [StoredEvent] = []
         for (table, columns) in [("events", "kind, subject"), ("vehicle_events", "kind, object")] {
-            let select = "SELECT id, time, session, \(columns) FROM \(table) WHERE device = $1"
+            let select =
+                "SELECT id, time, session, \(columns) FROM \(table) WHERE \(Viewer.seesDevice) AND device = $2"
             let rows =
                 if let place {
                     try session.run(
-                        "\(select) AND (time, id) > ($2, $3) AND time <= $4 ORDER BY device, time, id LIMIT $5",
-                        .integer(device), .integer(place.time.milliseconds), .id(place.id),
+                        "\(select) AND (time, id) > ($3, $4) AND time <= $5 ORDER BY device, time, id LIMIT $6",
+                        viewer.cell, .integer(device), .integer(place.time.milliseconds), .id(place.id),
                         .integer(range.upperBound.milliseconds), .integer(Int64(limit)))
                 } else {
                     try session.run(
-                        "\(select) AND time >= $2 AND time <= $3 ORDER BY device, time, id LIMIT $4",
-                        .integer(device), .integer(range.lowerBound.milliseconds),
+                        "\(select) AND time >= $3 AND time <= $4 ORDER BY device, time, id LIMIT $5",
+                        viewer.cell, .integer(device), .integer(range.lowerBound.milliseconds),
                         .integer(range.upperBound.milliseconds), .integer(Int64(limit)))
                 }
             found += rows.compactMap { event($0) }

@@ -13,6 +13,11 @@ package struct StoredLocation: Equatable, Sendable {
 package struct DeviceState: Equatable, Sendable {
     package var id: Int64
     package var name: String
+    /// As it is painted on it; nil: not known.
+    package var plate: String?
+    package var note: String?
+    /// The group that it is in; nil: none.
+    package var group: Group?
     package var created: Timestamp
     package var revoked: Timestamp?
     /// When a refresh token that had ended long before was shown last; nil: never since it got new ones.
@@ -32,6 +37,12 @@ package struct DeviceState: Equatable, Sendable {
         self.id = id
         self.name = name
         self.created = created
+    }
+
+    /// A group by number and name.
+    package struct Group: Equatable, Sendable {
+        package var id: Int64
+        package var name: String
     }
 
     /// A status with its arrival, by the server's clock.
@@ -62,7 +73,8 @@ package enum Reading {
     ///   - place: the last row of the page before; nil for the first page.
     ///   - limit: rows of a page.
     package static func locations(
-        of device: Int64, in range: ClosedRange<Timestamp>, after place: Place?, limit: Int,
+        of device: Int64, for viewer: Viewer, in range: ClosedRange<Timestamp>, after place: Place?,
+        limit: Int,
         from session: any Session
     ) throws(StoreError) -> [StoredLocation] {
         let columns = """
@@ -74,12 +86,16 @@ package enum Reading {
             if let place {
                 try session.run(
                     """
-                    \(columns) WHERE l.device = $1 AND (l.time, l.id) > ($2, $3) AND l.time <= $4 \(order) LIMIT $5
-                    """, .integer(device), .integer(place.time.milliseconds), .id(place.id),
+                    \(columns) WHERE \(Viewer.seesDevice) AND l.device = $2 AND (l.time, l.id) > ($3, $4)
+                        AND l.time <= $5 \(order) LIMIT $6
+                    """, viewer.cell, .integer(device), .integer(place.time.milliseconds), .id(place.id),
                     .integer(range.upperBound.milliseconds), .integer(Int64(limit)))
             } else {
                 try session.run(
-                    "\(columns) WHERE l.device = $1 AND l.time >= $2 AND l.time <= $3 \(order) LIMIT $4",
+                    """
+                    \(columns) WHERE \(Viewer.seesDevice) AND l.device = $2 AND l.time >= $3 AND l.time <= $4
+                        \(order) LIMIT $5
+                    """, viewer.cell,
                     .integer(device), .integer(range.lowerBound.milliseconds),
                     .integer(range.upperBound.milliseconds), .integer(Int64(limit)))
             }
@@ -91,46 +107,52 @@ package enum Reading {
 
     /// A JSON object of strings, which many locations may share; nil when it is no longer kept.
     package static func extras(
-        _ digest: Int64, of device: Int64, from session: any Session
+        _ digest: Int64, of device: Int64, for viewer: Viewer, from session: any Session
     ) throws(StoreError) -> String? {
         try session.run(
-            "SELECT text FROM extras WHERE device = $1 AND digest = $2", .integer(device), .integer(digest)
+            "SELECT text FROM extras WHERE \(Viewer.seesDevice) AND device = $2 AND digest = $3", viewer.cell,
+            .integer(device), .integer(digest)
         ).first?.first?.text
     }
 
-    /// Of a device `d`, its presence `p` and its latest location `l`, in the order in which `state` reads them.
+    /// Columns of a device `d`, its presence `p` and its latest location `l`, in the order in which `state`
+    /// reads them.
     private static let stateColumns = """
         d.id, d.name, d.created, d.revoked, p.seen, p.install_id, p.platform, p.version, p.model,
             p.status_time, p.status,
             l.id, l.time, l.latitude, l.longitude, l.accuracy, l.speed, l.bearing, l.altitude, l.codes,
             (SELECT i.id FROM installations i WHERE i.device = d.id AND i.state = 3
-                ORDER BY i.since DESC LIMIT 1), d.shown_again
+                ORDER BY i.since DESC LIMIT 1), d.shown_again, d.plate, d.note, d.fleet_group,
+            (SELECT g.name FROM fleet_groups g WHERE g.id = d.fleet_group)
         """
 
     /// One page of the devices, by number, or one device.
     package static func devices(
-        after id: Int64 = 0, only device: Int64? = nil, limit: Int, from session: any Session
+        for viewer: Viewer, after id: Int64 = 0, only device: Int64? = nil, limit: Int,
+        from session: any Session
     ) throws(StoreError) -> [DeviceState] {
         let rows = try session.run(
             """
             SELECT \(stateColumns)
             FROM devices d LEFT JOIN presence p ON p.device = d.id LEFT JOIN latest l ON l.device = d.id
-            WHERE d.id > $1 AND d.id <= $2 ORDER BY d.id LIMIT $3
-            """, .integer(device.map { $0 - 1 } ?? id), .integer(device ?? .max), .integer(Int64(limit)))
+            WHERE \(Viewer.condition) AND d.id > $2 AND d.id <= $3 ORDER BY d.id LIMIT $4
+            """, viewer.cell, .integer(device.map { $0 - 1 } ?? id), .integer(device ?? .max),
+            .integer(Int64(limit)))
         return rows.compactMap { state($0) }
     }
 
     /// Devices of which something was heard at or after a moment, whose old tokens were shown since, or which have locations that
     /// wait for their time, by number.
     package static func devices(
-        heardSince time: Timestamp, after id: Int64, limit: Int, from session: any Session
+        for viewer: Viewer, heardSince time: Timestamp, after id: Int64, limit: Int, from session: any Session
     ) throws(StoreError) -> [DeviceState] {
         let rows = try session.run(
             """
             SELECT \(stateColumns)
             FROM presence p JOIN devices d ON d.id = p.device LEFT JOIN latest l ON l.device = d.id
-            WHERE (p.seen >= $1 OR d.shown_again >= $1 OR d.id IN (SELECT device FROM ahead)) AND d.id > $2 ORDER BY d.id LIMIT $3
-            """, .integer(time.milliseconds), .integer(id), .integer(Int64(limit)))
+            WHERE \(Viewer.condition) AND (p.seen >= $2 OR d.shown_again >= $2 OR d.id IN (SELECT device FROM ahead))
+                AND d.id > $3 ORDER BY d.id LIMIT $4
+            """, viewer.cell, .integer(time.milliseconds), .integer(id), .integer(Int64(limit)))
         return rows.compactMap { state($0) }
     }
 
@@ -140,8 +162,13 @@ package enum Reading {
         }
         var state = DeviceState(id: id, name: name, created: Timestamp(milliseconds: created))
         state.revoked = row[3].integer.map { Timestamp(milliseconds: $0) }
-        state.otherInstallation = row[row.count - 2].id
-        state.tokenShownAgain = row.last?.integer.map { Timestamp(milliseconds: $0) }
+        let rest = Array(row.suffix(6))
+        state.otherInstallation = rest[0].id
+        state.tokenShownAgain = rest[1].integer.map { Timestamp(milliseconds: $0) }
+        (state.plate, state.note) = (rest[2].text, rest[3].text)
+        if let id = rest[4].integer, let name = rest[5].text {
+            state.group = DeviceState.Group(id: id, name: name)
+        }
         describe(row[4...], &state)
         return state
     }
@@ -162,7 +189,7 @@ package enum Reading {
         state.latest = location(row[7...])
     }
 
-    private static func location(_ cells: ArraySlice<Cell>) -> LocationRow? {
+    static func location(_ cells: ArraySlice<Cell>) -> LocationRow? {
         let row = Array(cells)
         guard let id = row[0].id, let time = row[1].integer, let latitude = row[2].real,
             let longitude = row[3].real,
@@ -172,5 +199,30 @@ package enum Reading {
             id: id, time: Timestamp(milliseconds: time), latitude: latitude, longitude: longitude,
             accuracy: row[4].real, speed: row[5].real, bearing: row[6].real, altitude: row[7].real,
             codes: Codes(rawValue: Int16(truncatingIfNeeded: codes)))
+    }
+}
+
+/// What who has a link sees of a vehicle.
+package struct SharedPlace: Equatable, Sendable {
+    package var name: String
+    /// Its newest location, if that is of the link's time; nil: none has come since.
+    package var latest: LocationRow?
+}
+
+extension Reading {
+    /// Where a device is, for who has a link: nothing of before the link was made.
+    ///
+    /// - Returns: nil when there is no such device.
+    package static func shared(
+        _ device: Int64, since time: Timestamp, from session: any Session
+    ) throws(StoreError) -> SharedPlace? {
+        let rows = try session.run(
+            """
+            SELECT d.name, l.id, l.time, l.latitude, l.longitude, l.accuracy, l.speed, l.bearing, l.altitude, l.codes
+            FROM devices d LEFT JOIN latest l ON l.device = d.id AND l.time >= $1
+            WHERE d.id = $2 AND d.revoked IS NULL AND d.removed IS NULL
+            """, .integer(time.milliseconds), .integer(device))
+        guard let row = rows.first, let name = row[0].text else { return nil }
+        return SharedPlace(name: name, latest: location(row[1...]))
     }
 }

@@ -111,7 +111,7 @@ extension SQLiteSession {
 }
 
 extension PostgresSession {
-    /// Of rows whole weeks: a partition goes at once, and costs nothing.
+    /// Deletes whole weeks of rows: a partition goes at once, and costs nothing.
     func prune(before time: Timestamp) throws(StoreError) -> Bool {
         let first = PostgresPartitions.week(of: time)
         var old: String?

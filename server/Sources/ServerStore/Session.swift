@@ -52,6 +52,12 @@ package protocol Session: AnyObject {
     /// - Throws: `.gone` when what was committed is in a file that nobody finds again.
     func confirm() throws(StoreError)
 
+    /// Behind a SELECT that takes rows to work at: what others work at is left to them.
+    var skippingLocked: String { get }
+
+    /// Tables with rows of devices that only this kind of database has.
+    var ownTables: [String] { get }
+
     /// Whether it can go on after an error; if not, it is closed and another one opened.
     var isUsable: Bool { get }
 }
@@ -65,7 +71,7 @@ package struct Room: Equatable, Sendable {
 }
 
 extension Session {
-    /// The same, with the values as arguments.
+    /// Runs a statement, with the values as arguments.
     @discardableResult
     package func run(_ sql: String, _ values: Cell...) throws(StoreError) -> [[Cell]] {
         try run(sql, values)

@@ -36,7 +36,8 @@ package final class Store: Sendable {
     private let report: @Sendable (StoreError) -> Void
     /// How long work may wait before it is refused: the sender has something better to do, and asks again.
     private let patience: Duration
-    /// The same of a batch. Short: what has waited longer is not the work of a moment's crowd, and the line only grows.
+    /// How long a batch may wait before it is refused. Short: what has waited longer is not the work of a
+    /// moment's crowd, and the line only grows.
     private let batchPatience: Duration
 
     /// Opens the database, and makes or upgrades its tables.

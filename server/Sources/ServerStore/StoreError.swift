@@ -22,7 +22,7 @@ package struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     package var operation: String
     /// What the database says.
     package var message: String
-    /// It is the database itself that cannot go on, its connection or its disk, whoever asks for what.
+    /// The database itself cannot go on, its connection or its disk, whoever asks for what.
     var isOfAll: Bool
 
     package init(_ kind: Kind, operation: String, message: String) {

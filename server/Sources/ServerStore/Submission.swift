@@ -7,9 +7,9 @@ package struct Submission: Sendable {
     package var batch: Batch
     /// When it arrived, by this server's clock.
     package var received: Timestamp
-    /// The same by the lesser of this clock and the database's: when the device was heard of.
+    /// When it arrived, by the lesser of this clock and the database's: when the device was heard of.
     package var wall: Timestamp
-    /// The same by the guarded time: by what commands expire.
+    /// When it arrived, by the guarded time: by what commands expire.
     package var age: Timestamp
     /// The latest moment that it can be: the greater of `wall` and the guarded time.
     package var latest: Timestamp
@@ -95,9 +95,9 @@ package struct Receipt: Equatable, Sendable {
     package var commands: [WaitingCommand] = []
     /// An installation that is another than the device's, and was not known; nil: none.
     package var otherInstallation: UUIDv7?
-    /// Its id was known, with other rows.
+    /// The id of the batch was known, with other rows.
     package var hasOtherRows = false
-    /// Of the signed list with these commands: greater than any before. nil when nothing is signed.
+    /// Counter of the signed list with these commands: greater than any before. nil when nothing is signed.
     package var counter: Int64?
 
     package init(stored: Int = 0, duplicates: Int = 0, expired: Int = 0) {

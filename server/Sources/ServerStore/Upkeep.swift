@@ -6,7 +6,7 @@ package enum Upkeep {
     package struct Facts: Equatable, Sendable {
         /// The program and its version, such as `PostgreSQL 15.14`.
         package var program: String
-        /// Of the tables.
+        /// Version of the tables.
         package var schema: Int
         /// Bytes.
         package var size: Int64
@@ -62,7 +62,7 @@ extension SQLiteSession {
 }
 
 extension PostgresSession {
-    /// Its files are the database server's.
+    /// The files of PostgreSQL are the database server's.
     func confirm() {}
 
     func prepare(at now: Timestamp) throws(StoreError) {

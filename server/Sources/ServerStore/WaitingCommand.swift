@@ -11,7 +11,7 @@ package struct WaitingCommand: Equatable, Sendable {
     package var arguments: String
     /// Unix milliseconds.
     package var expires: Int64
-    /// It has gone with an answer before.
+    /// The command has gone with an answer before.
     package var wasOffered: Bool
 
     /// The command as the device and the interface name it. Numbers never come again, not even when a backup is restored:

@@ -112,7 +112,7 @@ struct WorkQueue {
         return .group(Array(batches[..<count]))
     }
 
-    static let full = StoreError(.overloaded, operation: "queue", message: "more waits than can be done soon")
+    static let full = StoreError(.overloaded, operation: "queue", message: "too much work is waiting")
     static let late = StoreError(.overloaded, operation: "queue", message: "it has waited too long")
     static let ending = StoreError(.unavailable, operation: "queue", message: "the server is ending")
 }

@@ -37,9 +37,34 @@ enum Answer {
         struct User: Decodable {
             var name: String
             var role: String
+            var groups: [String]?
         }
 
         var users: [User]
+    }
+
+    struct Groups: Decodable {
+        struct Group: Decodable {
+            var name: String
+            var devices: Int64
+            var readers: Int64
+        }
+
+        var groups: [Group]
+    }
+
+    struct NewLink: Decodable {
+        var path: String
+    }
+
+    struct Links: Decodable {
+        struct Link: Decodable {
+            var id: Int64
+            var expires: String
+            var author: String
+        }
+
+        var links: [Link]
     }
 
     struct Claim: Decodable {
@@ -87,13 +112,20 @@ enum Answer {
         var users: Int64
         var passwords: Int64
         var signs: Bool
+        var removals: Int64
         var damage: String?
         var loss: String?
+        /// A map file is served; nil: there is none.
+        var map: Bool?
+        /// Why the map file is of no use; nil: it is, or there is none.
+        var mapTrouble: String?
         var retention: Int?
         var clock: Clock
 
         private enum CodingKeys: String, CodingKey {
-            case program, schema, size, durable, devices, users, passwords, signs, damage, loss, clock
+            case program, schema, size, durable, devices, users, passwords, signs, removals, damage, loss,
+                clock, map
+            case mapTrouble = "map_trouble"
             case retention = "retention_days"
         }
     }

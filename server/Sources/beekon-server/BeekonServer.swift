@@ -10,8 +10,9 @@ struct BeekonServer: AsyncParsableCommand {
         abstract: "Receives the locations of a fleet from beekond, keeps them, and hands them out.",
         version: "beekon-server \(ServerOptions.version)",
         subcommands: [
-            Serve.self, DeviceCommand.self, UserCommand.self, CommandCommand.self, ClaimCommand.self,
-            KeyCommand.self, ClockCommand.self, Doctor.self, Backup.self, Restore.self,
+            Serve.self, DeviceCommand.self, GroupCommand.self, UserCommand.self, LinkCommand.self,
+            CommandCommand.self, ClaimCommand.self, KeyCommand.self, ClockCommand.self, Doctor.self,
+            Health.self, Backup.self, Restore.self,
         ], defaultSubcommand: Serve.self)
 }
 

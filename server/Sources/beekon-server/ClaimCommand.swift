@@ -10,14 +10,14 @@ struct ClaimCommand: AsyncParsableCommand {
 
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make a code, and print it. It is shown this once.")
+            abstract: "Make a code, and print it. It is shown only once.")
 
         @OptionGroup var database: DatabaseOption
 
         @Option(help: ArgumentHelp("Vehicles that may enrol with it, 1…1000000.", valueName: "count"))
         var uses = 1
 
-        @Option(help: ArgumentHelp("It ends after so long, 1…366.", valueName: "days"))
+        @Option(help: ArgumentHelp("How long until the code expires, 1…366.", valueName: "days"))
         var days = 7
 
         func run() async throws {

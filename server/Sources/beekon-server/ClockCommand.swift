@@ -4,12 +4,12 @@ import HTTPTypes
 /// Whether the server's clock is right.
 struct ClockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "clock", abstract: "Show the server's clock, and say that it is right.",
+        commandName: "clock", abstract: "Show the server's clock, or confirm it.",
         subcommands: [Show.self, Confirm.self], defaultSubcommand: Show.self)
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print the clock, and the time by which what is stored grows old.")
+            abstract: "Print the clock, and the time by which stored data expires.")
 
         @OptionGroup var database: DatabaseOption
 
@@ -21,7 +21,7 @@ struct ClockCommand: AsyncParsableCommand {
 
     struct Confirm: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Say that the clock is right, though it is more than a day ahead of what was confirmed."
+            abstract: "Confirm the clock, though it is more than a day ahead of the confirmed time."
         )
 
         @OptionGroup var database: DatabaseOption

@@ -6,13 +6,13 @@ import NIOCore
 /// What vehicles are told to do.
 struct CommandCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "command", abstract: "Order commands for vehicles, and see what became of them.",
+        commandName: "command", abstract: "Send commands to vehicles, and see their results.",
         subcommands: [Add.self, List.self, Withdraw.self])
 
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:
-                "Order a command. It goes with the next answers to the vehicle, until it has told the result."
+                "Send a command. It goes with the answers to the vehicle until the vehicle has reported a result."
         )
 
         @OptionGroup var database: DatabaseOption
@@ -29,7 +29,7 @@ struct CommandCommand: AsyncParsableCommand {
         @Argument(help: "Its arguments, a JSON object.")
         var arguments = "{}"
 
-        @Option(help: ArgumentHelp("Not to be run any more after so long.", valueName: "seconds"))
+        @Option(help: ArgumentHelp("How long until the command expires.", valueName: "seconds"))
         var expiresIn = 2_592_000
 
         func run() async throws {
@@ -67,7 +67,8 @@ struct CommandCommand: AsyncParsableCommand {
     struct Withdraw: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:
-                "Take a command back that has no result. A vehicle that has got it does it all the same.")
+                "Withdraw a command that has no result yet. A vehicle that has received it still carries it out."
+        )
 
         @OptionGroup var database: DatabaseOption
 

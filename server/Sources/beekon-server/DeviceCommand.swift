@@ -8,13 +8,13 @@ import NIOCore
 /// Who may upload.
 struct DeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "device", abstract: "Add, list and revoke devices.",
-        subcommands: [Add.self, List.self, Revoke.self])
+        commandName: "device", abstract: "Add, list, edit, retire and delete devices.",
+        subcommands: [Add.self, List.self, Edit.self, Retire.self, Delete.self])
 
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:
-                "Add a device, and print the lines for its beekond.toml. The tokens are shown this once.")
+                "Add a device, and print the lines for its beekond.toml. The tokens are shown only once.")
 
         @OptionGroup var database: DatabaseOption
 
@@ -73,9 +73,37 @@ struct DeviceCommand: AsyncParsableCommand {
         }
     }
 
-    struct Revoke: AsyncParsableCommand {
+    struct Edit: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "End the tokens of a device, for good. Its locations stay.")
+            abstract: "Change what a device is called, and which group it is in. '' takes away.")
+
+        @OptionGroup var database: DatabaseOption
+
+        @Argument(help: "Its number, as 'device list' shows it.")
+        var id: Int64
+
+        @Option(help: "Its name, 1 to 100 characters.")
+        var name: String?
+
+        @Option(help: "Its number plate, at most 20 characters.")
+        var plate: String?
+
+        @Option(help: "A note, at most 500 characters.")
+        var note: String?
+
+        @Option(help: "The group that it is in.")
+        var group: String?
+
+        func run() async throws {
+            _ = try await LocalClient(database: database.place).ask(
+                .patch, "/v1/devices/\(id)",
+                body: Body.object(["name": name, "plate": plate, "note": note, "group": group]))
+        }
+    }
+
+    struct Retire: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "End the tokens of a device, for good. Its locations stay.", aliases: ["revoke"])
 
         @OptionGroup var database: DatabaseOption
 
@@ -84,6 +112,32 @@ struct DeviceCommand: AsyncParsableCommand {
 
         func run() async throws {
             _ = try await LocalClient(database: database.place).ask(.delete, "/v1/devices/\(id)")
+        }
+    }
+
+    struct Delete: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract:
+                "Delete a device with all that it has sent. Its tokens end at once; its rows go bit by bit.")
+
+        @OptionGroup var database: DatabaseOption
+
+        @Argument(help: "Its number, as 'device list' shows it.")
+        var id: Int64
+
+        @Flag(help: "Delete it: nothing brings it back but a backup.")
+        var yes = false
+
+        func validate() throws {
+            guard yes else {
+                throw ValidationError(
+                    "This deletes all that the device has sent, for good. Say --yes, or 'device retire' to keep it."
+                )
+            }
+        }
+
+        func run() async throws {
+            _ = try await LocalClient(database: database.place).ask(.delete, "/v1/devices/\(id)/data")
         }
     }
 }

@@ -7,7 +7,7 @@ import ServerStore
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract:
-            "Look for what is wrong: database, rights, disk, users, keys. Exit code 1 when something is.")
+            "Check the database, rights, disk, users and keys. Exits with 1 when something is wrong.")
 
     @OptionGroup var database: DatabaseOption
 
@@ -64,13 +64,21 @@ struct Doctor: AsyncParsableCommand {
         tell(
             .ok,
             facts.retention.map { "retention: \($0) days" }
-                ?? "retention: for ever; --retention DAYS changes that")
+                ?? "retention: forever; --retention DAYS changes that")
         tell(
             // Without a retention nothing grows old.
             !facts.clock.isAhead ? .ok : facts.retention == nil ? .note : .bad,
             facts.clock.isAhead
-                ? "clock: it shows \(facts.clock.time), and \(facts.clock.confirmed) is confirmed: nothing grows old by it until it has held, or 'beekon-server clock confirm' says that it is right"
+                ? "clock: it shows \(facts.clock.time), and \(facts.clock.confirmed) is confirmed: nothing is deleted for its age by the new time until it has held, or 'beekon-server clock confirm' says that it is right"
                 : "clock: \(facts.clock.time)")
+        if let trouble = facts.mapTrouble {
+            tell(
+                .bad,
+                "map: \(trouble); the server's own account must be able to read it, and its unit sees nothing below /home (ProtectHome)"
+            )
+        } else if facts.map == true {
+            tell(.ok, "map: the file can be read")
+        }
         tell(.ok, facts.signs ? "commands: signed" : "commands: not signed, or no server runs here")
     }
 

@@ -48,7 +48,8 @@ enum KeyFile {
         var room = [UInt8](repeating: 0, count: longest)
         let count = Glibc.read(descriptor, &room, room.count)
         guard count > 0, let key = SigningKey(pem: Array(room[..<count])) else {
-            throw Failure("\(path) is no private Ed25519 key in PEM; 'beekon-server key new FILE' makes one")
+            throw Failure(
+                "\(path) is not a private Ed25519 key in PEM; 'beekon-server key new FILE' makes one")
         }
         return key
     }

@@ -9,7 +9,7 @@ import ServerStore
 struct LocalClient {
     let database: String
 
-    /// Of the local socket. nil with PostgreSQL, to which a verb can speak while servers run.
+    /// Path of the local socket. nil with PostgreSQL, to which a verb can speak while servers run.
     static func path(of database: String) -> String? {
         switch Store.Place(database) {
         case .sqlite(let path): path + ".socket"

@@ -6,9 +6,9 @@ import ServerStore
 /// A backup in the place of the database.
 struct Restore: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Put a backup in the place of the SQLite database, while no server runs.",
+        abstract: "Replace the SQLite database by a backup, while no server runs.",
         discussion:
-            "The old database is kept beside it. Whatever cuts it short, doing it again finishes it. PostgreSQL has programs of its own: pg_restore."
+            "The old database is kept beside it. If it is interrupted, run it again to finish it. PostgreSQL has programs of its own: pg_restore."
     )
 
     @OptionGroup var database: DatabaseOption

@@ -7,7 +7,7 @@ import ServerStore
 
 /// Serves until it is told to end.
 struct Serve: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Serve. This is what happens without a verb.")
+    static let configuration = CommandConfiguration(abstract: "Run the server. This is the default verb.")
 
     @OptionGroup var database: DatabaseOption
 
@@ -19,7 +19,7 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Keep locations for so long, by the time of the fix; by default for ever. (Environment: BEEKON_SERVER_RETENTION)",
+            "Keep locations for this long, by the time of the fix; by default forever. (Environment: BEEKON_SERVER_RETENTION)",
             valueName: "days"))
     var retention: Int?
 
@@ -47,6 +47,8 @@ struct Serve: AsyncParsableCommand {
         if let listen, Self.address(listen) == nil { throw ValidationError("--listen \(Self.addressRule).") }
     }
 
+    /// nginx, which has TLS, is on the same machine.
+    static let usualAddress = "127.0.0.1:8080"
     static let addressRule = "is host:port, such as 127.0.0.1:8080 or [::]:8080"
 
     /// - Returns: nil when it is not of the form host:port.
@@ -61,7 +63,7 @@ struct Serve: AsyncParsableCommand {
 
     /// The command line goes before the environment, and that before the configuration.
     private func options(_ settings: Settings) throws -> ServerOptions {
-        let place = listen ?? Environment["BEEKON_SERVER_LISTEN"] ?? settings.listen ?? "127.0.0.1:8080"
+        let place = listen ?? Environment["BEEKON_SERVER_LISTEN"] ?? settings.listen ?? Self.usualAddress
         guard let address = Self.address(place) else {
             throw Failure("BEEKON_SERVER_LISTEN \(Self.addressRule)")
         }
@@ -96,7 +98,13 @@ struct Serve: AsyncParsableCommand {
             throw Failure("cannot open \(place): \(error.message)")
         }
         do {
-            options.page = try page.load(settings)
+            options.map = try page.loadMap(settings)
+        } catch {
+            options.mapTrouble = error.reason
+            logger.warning("no map file: \(error.reason)")
+        }
+        do {
+            options.page = try page.load(settings, map: options.map)
         } catch let missing as FleetPage.Missing {
             logger.warning(
                 "no page for browsers: \(missing.reason); install beekon-server's package and libjs-leaflet, or say --page none"

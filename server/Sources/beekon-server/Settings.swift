@@ -15,6 +15,8 @@ struct Settings: Equatable {
     var signingKey: String?
     /// Folder of the page's files, or `none`.
     var page: String?
+    /// Path of an MBTiles file.
+    var map: String?
     /// Address of tiles, with `{z}`, `{x}` and `{y}`.
     var tiles: String?
     /// Whom the maps name for their tiles.
@@ -25,8 +27,8 @@ struct Settings: Equatable {
     static let retentionDays = 1...36_500
     static let connectionCount = 1...100_000
     private static let names = [
-        "database", "listen", "retention_days", "connections", "signing_key", "page", "tiles",
-        "tiles_attribution",
+        "database", "listen", "retention_days", "connections", "signing_key", "page", "map",
+        "tiles", "tiles_attribution",
     ]
     /// Bytes; a few settings and what is said about them.
     private static let longest = 65_536
@@ -85,6 +87,7 @@ struct Settings: Equatable {
         case "connections": return Self.number(name, node, Self.connectionCount, into: &connections)
         case "signing_key": return Self.text(name, node, into: &signingKey)
         case "page": return Self.text(name, node, into: &page)
+        case "map": return Self.text(name, node, into: &map)
         case "tiles": return Self.text(name, node, into: &tiles)
         case "tiles_attribution": return Self.text(name, node, into: &tilesAttribution)
         default:

@@ -20,8 +20,14 @@ import Testing
             ("/v1/users/a%2Fb/password", .password("a/b")), ("/v1/users/a+b%20c%25", .user("a+b c%")),
             ("/v1/users/%zz", nil), ("/v1/users/%FF", nil), ("/v1%2Fusers", nil), ("/v1/devices/1%2F7", nil),
             ("/v1/users/ada/password", .password("ada")),
+            ("/v1/map/3/1/6", .tile(zoom: 3, column: 1, row: 6)), ("/v1/map/3/1", nil),
+            ("/v1/map/3/x/6", nil),
             ("/v1/key", .key), ("/v1/openapi.json", .description), ("/v1/doctor", .doctor),
             ("/v1/clock", .clock), ("/v1/devices/17/installations", .installations(17)),
+            ("/v1/devices/17/data", .data(17)), ("/v1/devices/17/links", .links(17)),
+            ("/v1/devices/17/links/3", .link(17, 3)), ("/v1/devices/17/links/c-3", nil),
+            ("/v1/groups", .groups), ("/v1/groups/a%2Fb", .group("a/b")), ("/v1/groups/", nil),
+            ("/v1/users/ada/groups", .userGroups("ada")), ("/v1/users//groups", nil), ("/v1/shared", .shared),
             ("/v1/backup", .backup), ("/metrics", .metrics), ("/metrics/", nil), ("/v1/claims/x", nil),
             ("/v1/devices/17/commands/5", nil), ("/v1/devices/17/commands/c-05", nil),
             ("/v1/devices/0/commands/c-5", nil), ("/v1/users//password", nil), ("/v1/users/a/b", nil),
@@ -38,24 +44,30 @@ import Testing
     }
 
     @Test("who may what, cell by cell") func rights() {
-        let callers: [Caller] = [.nobody, .device(1), .user(.reader), .user(.admin), .local]
+        let callers: [Caller] = [.nobody, .device(1), .guest, .user(.reader), .user(.admin), .local]
         // One letter for each of them, in this order.
         let table: [(Route, Route.Method, String)] = [
-            (.batches, .post, "-+---"), (.logs, .post, "-+---"), (.token, .post, "+++++"),
-            (.enroll, .post, "+++++"), (.claims, .get, "---++"), (.claims, .post, "---++"),
-            (.claim(1), .delete, "---++"), (.devices, .get, "--+++"), (.devices, .post, "---++"),
-            (.device(1), .get, "--+++"), (.device(1), .delete, "---++"), (.locations(1), .get, "--+++"),
-            (.events(1), .get, "--+++"), (.trips(1), .get, "--+++"), (.log(1), .get, "---++"),
-            (.tokens(1), .post, "---++"),
-            (.commands(1), .get, "--+++"), (.commands(1), .post, "---++"), (.command(1, 1), .delete, "---++"),
-            (.stream, .get, "--+++"), (.login, .post, "+++++"), (.logout, .post, "--+++"),
-            (.session, .get, "--+++"), (.users, .get, "---++"), (.users, .post, "---++"),
-            (.user("a"), .delete, "---++"), (.password("a"), .put, "---++"), (.key, .get, "--+++"),
-            (.description, .get, "+++++"), (.doctor, .get, "---++"), (.backup, .post, "----+"),
-            (.clock, .get, "--+++"), (.installations(1), .get, "--+++"),
-            (.installations(1), .post, "---++"),
-            (.clock, .post, "---++"), (.metrics, .get, "--+++"), (.live, .get, "+++++"),
-            (.ready, .get, "+++++"),
+            (.batches, .post, "-+----"), (.logs, .post, "-+----"), (.token, .post, "++++++"),
+            (.enroll, .post, "++++++"), (.claims, .get, "----++"), (.claims, .post, "----++"),
+            (.claim(1), .delete, "----++"), (.devices, .get, "---+++"), (.devices, .post, "----++"),
+            (.device(1), .get, "---+++"), (.device(1), .delete, "----++"), (.locations(1), .get, "---+++"),
+            (.events(1), .get, "---+++"), (.trips(1), .get, "---+++"), (.log(1), .get, "----++"),
+            (.tokens(1), .post, "----++"),
+            (.commands(1), .get, "---+++"), (.commands(1), .post, "----++"),
+            (.command(1, 1), .delete, "----++"),
+            (.stream, .get, "---+++"), (.login, .post, "++++++"), (.logout, .post, "---+++"),
+            (.session, .get, "---+++"), (.users, .get, "----++"), (.users, .post, "----++"),
+            (.user("a"), .delete, "----++"), (.password("a"), .put, "----++"), (.key, .get, "---+++"),
+            (.tile(zoom: 1, column: 1, row: 1), .get, "---+++"),
+            (.description, .get, "++++++"), (.doctor, .get, "----++"), (.backup, .post, "-----+"),
+            (.clock, .get, "---+++"), (.installations(1), .get, "---+++"),
+            (.installations(1), .post, "----++"),
+            (.clock, .post, "----++"), (.metrics, .get, "---+++"), (.live, .get, "++++++"),
+            (.ready, .get, "++++++"),
+            (.device(1), .patch, "----++"), (.data(1), .delete, "----++"), (.links(1), .get, "----++"),
+            (.links(1), .post, "----++"), (.link(1, 1), .delete, "----++"), (.groups, .get, "----++"),
+            (.groups, .post, "----++"), (.group("a"), .delete, "----++"),
+            (.userGroups("a"), .put, "----++"), (.shared, .get, "--+---"),
         ]
         for (route, method, expected) in table {
             #expect(route.methods.contains(method))
@@ -71,6 +83,15 @@ import Testing
         for (route, _, _) in table {
             #expect(
                 Description.text.replacing("\n", with: "").contains("\"\(route.template)\":{"), "\(route)")
+        }
+    }
+
+    @Test("a reader of some groups may what a reader may, with the vehicles that it sees") func limited() {
+        for route in sequence(first: Route.batches, next: \.next) {
+            for method in route.methods {
+                #expect(
+                    Caller.user(.limitedReader).may(method, route) == Caller.user(.reader).may(method, route))
+            }
         }
     }
 
@@ -98,16 +119,24 @@ extension Route {
         case .trips: .log(1)
         case .log: .tokens(1)
         case .tokens: .installations(1)
-        case .installations: .commands(1)
+        case .installations: .data(1)
+        case .data: .links(1)
+        case .links: .link(1, 1)
+        case .link: .commands(1)
         case .commands: .command(1, 1)
         case .command: .stream
-        case .stream: .login
+        case .stream: .tile(zoom: 1, column: 1, row: 1)
+        case .tile: .login
         case .login: .logout
         case .logout: .session
         case .session: .users
         case .users: .user("a")
         case .user: .password("a")
-        case .password: .key
+        case .password: .userGroups("a")
+        case .userGroups: .groups
+        case .groups: .group("a")
+        case .group: .shared
+        case .shared: .key
         case .key: .description
         case .description: .clock
         case .clock: .doctor

@@ -8,7 +8,7 @@ import ServerStore
 struct TokenModel {
     /// What the vehicle is not to live through.
     enum Trouble: Equatable {
-        /// Its refresh token buys nothing.
+        /// The refresh token of the vehicle buys nothing.
         case lockedOut(Devices.Exchange)
         /// The servers say that its tokens were copied.
         case accused
@@ -91,7 +91,7 @@ struct TokenModel {
         return nil
     }
 
-    /// It was stuck in a line, a proxy or a queue, and comes although its sender has given up.
+    /// Lets a request come that was stuck in a line, a proxy or a queue, although its sender has given up.
     private mutating func stray(_ secret: Secret) {
         strays.append(
             Stray(at: now.advanced(bySeconds: Double.random(in: 0...30, using: &random)), secret: secret))

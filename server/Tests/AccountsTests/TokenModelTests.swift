@@ -11,7 +11,8 @@ private enum Effort {
     static let steps = environment["BEEKOND_LONG"] == "1" ? 250_000 : 5000
     /// Steps of one vehicle; then there is another.
     static let life = 1000
-    /// The same three every time, and one that the commit decides, because a failure is repeated by its seed alone.
+    /// Three seeds every time, and one that the commit decides, because a failure is repeated by its seed
+    /// alone.
     static let seeds: [UInt64] =
         environment["BEEKOND_SEED"].flatMap { UInt64($0) }.map { [$0] }
         ?? [1, 2, 3, environment["BEEKOND_SAMPLE"].flatMap { UInt64($0) } ?? 4]

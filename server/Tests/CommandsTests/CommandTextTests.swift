@@ -59,7 +59,7 @@ import Testing
                 try CommandQueue.withdraw(entry.number, of: device, now: start, in: session)
             })
         let all = try await store.read { session throws(StoreError) in
-            try CommandQueue.all(of: device, in: session)
+            try CommandQueue.all(of: device, for: .everything, in: session)
         }
         #expect(all.map { $0.state(now: start) } == ["withdrawn"])
         store.close()

@@ -40,7 +40,8 @@ import Testing
             try manager.createDirectory(atPath: "\(folder)/\(name)", withIntermediateDirectories: true)
         }
         let texts = [
-            "index.html": "{{tiles}}|{{attribution}}|{{modules}}|{{version}}", "js/main.js": script,
+            "index.html": "{{tiles}}|{{attribution}}|{{modules}}|{{version}}",
+            "shared.html": "{{tiles}}|{{version}}", "js/main.js": script,
             "style.css": String(repeating: "a{}", count: 100), "notes.txt": "not served",
             "leaflet/leaflet.css": "", "leaflet/leaflet.esm.min.js": "export {}",
         ]
@@ -64,6 +65,7 @@ import Testing
         let version = try #require(try Self.version(of: page))
         for (path, type, caching) in [
             ("/", "text/html; charset=utf-8", "no-cache"),
+            ("/shared", "text/html; charset=utf-8", "no-cache"),
             ("/page/\(version)/js/main.js", "text/javascript; charset=utf-8", kept),
             ("/page/\(version)/style.css", "text/css; charset=utf-8", kept),
             ("/page/\(version)/leaflet/leaflet.css", "text/css; charset=utf-8", kept),
@@ -78,13 +80,17 @@ import Testing
         }
         for path in [
             "/page/", "/page/\(version)", "/page/\(version)/", "/page/\(version)/notes.txt",
-            "/page/\(version)/index.html", "/page/\(version)/../index.html", "/page/x/%2e%2e/index.html",
+            "/page/\(version)/index.html", "/page/\(version)/shared.html",
+            "/page/\(version)/../index.html", "/page/x/%2e%2e/index.html",
         ] {
             #expect(ask(page, path)?.status == .notFound, "\(path)")
         }
         #expect(ask(page, "/v1/devices") == nil && ask(page, "/health/live") == nil)
         #expect(ask(page, "/", .post)?.status == .methodNotAllowed)
         #expect(ask(page, "/", .head)?.status == .ok)
+        let referrer = try #require(HTTPField.Name("Referrer-Policy"))
+        #expect(ask(page, "/shared")?.headers[referrer] == "no-referrer")
+        #expect(ask(page, "/")?.headers[referrer] == "strict-origin-when-cross-origin")
     }
 
     static func version(of page: FleetPage) throws -> String? {

@@ -62,7 +62,7 @@ private struct Run {
                 isSynchronised: isSynchronised))
     }
 
-    /// It ends, and after so long another one starts.
+    /// Ends the server, and after so long another one starts.
     mutating func restarts(after milliseconds: Int64) {
         now += milliseconds
         look(ran: nil)

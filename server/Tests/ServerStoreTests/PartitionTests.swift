@@ -102,9 +102,11 @@ struct PartitionTests {
         #expect(receipt == Receipt(stored: 50))
         #expect(try await names(stores[0]).count >= 200)
         #expect(try await stores[1].submit(submission(batch(1, at: times))) == Receipt(duplicates: 50))
+        try await stores[1].addDevice(7)
         let found = try await stores[1].read { session throws(StoreError) in
             try Reading.locations(
-                of: 7, in: Timestamp(milliseconds: 0)...Timestamp(milliseconds: .max), after: nil,
+                of: 7, for: .everything, in: Timestamp(milliseconds: 0)...Timestamp(milliseconds: .max),
+                after: nil,
                 limit: 10_000,
                 from: session)
         }
@@ -280,7 +282,8 @@ struct PartitionTests {
                 group.addTask {
                     _ = try await stores[number % 3].read { session throws(StoreError) in
                         try Reading.locations(
-                            of: Int64(number % 5 + 1), in: since...Samples.now, after: nil, limit: 1000,
+                            of: Int64(number % 5 + 1), for: .everything, in: since...Samples.now, after: nil,
+                            limit: 1000,
                             from: session)
                     }
                     return nil

@@ -40,11 +40,11 @@ import Testing
         // What comes without one leaves it.
         #expect(try await store.submit(submission(Remarks(), locations: 3)).stored == 3)
         let devices = try await store.read { session throws(StoreError) in
-            try Reading.devices(limit: 10, from: session)
+            try Reading.devices(for: .everything, limit: 10, from: session)
         }
         #expect(devices.first?.status == DeviceState.Status(received: Samples.now, object: status))
         let heard = try await store.read { session throws(StoreError) in
-            try Reading.devices(heardSince: Samples.now, after: 0, limit: 10, from: session)
+            try Reading.devices(for: .everything, heardSince: Samples.now, after: 0, limit: 10, from: session)
         }
         #expect(heard == devices)
         let batches = try await store.read { session throws(StoreError) in
@@ -116,12 +116,14 @@ import Testing
         var old = submission(Remarks(events: events), number: 3)
         old.keptSince = Samples.now.advanced(bySeconds: 100)
         #expect(try await store.submit(old) == Receipt(expired: 5))
+        try await store.addDevice(7)
         var (found, place): ([StoredEvent], Reading.Place?) = ([], nil)
         while true {
             let after = place
             let page = try await store.read { session throws(StoreError) in
                 try Reading.events(
-                    of: 7, in: Samples.now...Samples.now.advanced(bySeconds: 3), after: after, limit: 2,
+                    of: 7, for: .everything, in: Samples.now...Samples.now.advanced(bySeconds: 3),
+                    after: after, limit: 2,
                     from: session)
             }
             guard let last = page.last else { break }

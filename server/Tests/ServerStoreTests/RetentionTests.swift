@@ -52,7 +52,7 @@ import Testing
         _ = try await store.submit(submission(device: 8, 2, at: Samples.now))
         try await prune(store)
         let devices = try await store.read { session throws(StoreError) in
-            try Reading.devices(limit: 10, from: session)
+            try Reading.devices(for: .everything, limit: 10, from: session)
         }
         #expect(devices.map { $0.latest != nil } == [false, true])
         #expect(devices.map { $0.status != nil } == [false, true])
@@ -68,7 +68,7 @@ import Testing
         // It comes back.
         _ = try await store.submit(submission(device: 7, 3, at: Samples.now))
         let again = try await store.read { session throws(StoreError) in
-            try Reading.devices(only: 7, limit: 1, from: session)
+            try Reading.devices(for: .everything, only: 7, limit: 1, from: session)
         }
         #expect(again.first?.latest != nil && again.first?.facts?.version == "1.2.3")
         store.close()
@@ -87,7 +87,7 @@ import Testing
         _ = try await store.submit(later)
         try await prune(store)
         let devices = try await store.read { session throws(StoreError) in
-            try Reading.devices(only: 7, limit: 1, from: session)
+            try Reading.devices(for: .everything, only: 7, limit: 1, from: session)
         }
         #expect(devices.first?.status == nil && devices.first?.facts?.version == "1.2.3")
         store.close()
@@ -112,7 +112,7 @@ import Testing
         #expect(texts == [[.text(#"{"driver":"2"}"#)], [.text(#"{"driver":"always"}"#)]])
         let locations = try await store.read { session throws(StoreError) in
             try Reading.locations(
-                of: 7, in: Self.before...Samples.now, after: nil, limit: 100, from: session)
+                of: 7, for: .everything, in: Self.before...Samples.now, after: nil, limit: 100, from: session)
         }
         #expect(locations.count == 6 && locations.allSatisfy { $0.extras != nil })
         store.close()

@@ -44,6 +44,18 @@ enum Samples {
     }
 }
 
+extension Store {
+    /// What a device has sent is seen by nobody before there is one.
+    func addDevice(_ id: Int64) async throws {
+        _ = try await write { session throws(StoreError) in
+            try session.run(
+                "INSERT INTO devices(id, name, created) VALUES ($1, $2, 1) ON CONFLICT DO NOTHING",
+                .integer(id),
+                .text("device \(id)"))
+        }
+    }
+}
+
 /// A database of its own, and stores on it.
 final class Workshop: Sendable {
     enum Kind: Sendable {

@@ -14,9 +14,11 @@ extension Store {
     }
 
     fileprivate func locations(of device: Int64) async throws -> [StoredLocation] {
-        try await read { session throws(StoreError) in
+        try await addDevice(device)
+        return try await read { session throws(StoreError) in
             try Reading.locations(
-                of: device, in: Timestamp(milliseconds: 0)...Timestamp(milliseconds: .max), after: nil,
+                of: device, for: .everything, in: Timestamp(milliseconds: 0)...Timestamp(milliseconds: .max),
+                after: nil,
                 limit: 10_000,
                 from: session)
         }
@@ -46,7 +48,7 @@ extension Store {
         #expect(found.allSatisfy { $0.session == batch.session && $0.extras == found.first?.extras })
         let digest = try #require(found.first?.extras)
         let extras = try await store.read { session throws(StoreError) in
-            try Reading.extras(digest, of: 7, from: session)
+            try Reading.extras(digest, of: 7, for: .everything, from: session)
         }
         #expect(extras == #"{"driver":"7"}"#)
         #expect(try await store.count("events") == 2)
@@ -167,7 +169,7 @@ extension Store {
         _ = try await store.submit(Samples.batch(1, from: 100, count: 10))
         _ = try await store.submit(Samples.batch(2, from: 0, count: 10))
         let devices = try await store.read { session throws(StoreError) in
-            try Reading.devices(limit: 10, from: session)
+            try Reading.devices(for: .everything, limit: 10, from: session)
         }
         #expect(devices.first?.latest == Samples.batch(1, from: 100, count: 10).locations.last)
         #expect(devices.first?.facts?.version == "1.2.3")
@@ -187,12 +189,14 @@ extension Store {
             Samples.location($0, at: Samples.now.advanced(bySeconds: Double($0 / 3)))
         }
         _ = try await store.submit(batch)
+        try await store.addDevice(7)
         var (seen, place): ([UUIDv7], Reading.Place?) = ([], nil)
         while true {
             let after = place
             let page = try await store.read { session throws(StoreError) in
                 try Reading.locations(
-                    of: 7, in: Samples.now...Samples.now.advanced(bySeconds: 18), after: after, limit: 7,
+                    of: 7, for: .everything, in: Samples.now...Samples.now.advanced(bySeconds: 18),
+                    after: after, limit: 7,
                     from: session)
             }
             guard let last = page.last else { break }

@@ -34,8 +34,8 @@ class Accounts(ServerTest):
         self.under_test = self.make().start()
         self.ask = self.under_test.ask
 
-    def add_user(self, name: str, role: str) -> str:
-        token = self.under_test.add_user(name, role)
+    def add_user(self, name: str, role: str, *groups: str) -> str:
+        token = self.under_test.add_user(name, role, *groups)
         done = subprocess.run(
             [PROGRAM, "user", "password", name, "--database", self.under_test.database], input=PASSWORD + "\n",
             capture_output=True, text=True, timeout=60)
@@ -57,12 +57,19 @@ class Rights(Accounts):
         server = self.under_test
         device, other, revoked = (server.add_device(name) for name in ("van", "bus", "old"))
         self.assertEqual(server.verb("device", "revoke", str(revoked["id"])).returncode, 0)
+        for group in ("north", "south"):
+            self.assertEqual(server.verb("group", "add", group).returncode, 0)
+        self.assertEqual(server.verb("device", "edit", str(device["id"]), "--group", "north").returncode, 0)
+        link = json.loads(server.verb("link", "add", "--json", str(device["id"])).stdout)["path"].split("#")[1]
         tokens = {
+            "reader of the group": self.add_user("nora", "reader", "north"),
+            "reader of another group": self.add_user("sam", "reader", "south"), "link": link,
             "nobody": None, "device": device["access_token"], "other device": other["access_token"],
             "revoked device": revoked["access_token"], "reader": self.add_user("ada", "reader"),
             "admin": self.add_user("root", "admin"), "refresh": device["refresh_token"],
             "forged": device["access_token"][:-1] + ("A" if device["access_token"][-1] != "A" else "B")}
-        sessions = {"reader's session": self.log_in("ada"), "admin's session": self.log_in("root")}
+        sessions = {"reader's session": self.log_in("ada"), "admin's session": self.log_in("root"),
+                    "session of another group's reader": self.log_in("sam")}
         path = f"/v1/devices/{device['id']}"
         # For each: what a device, a reader and an admin get. Where they may, 400, 404 and 415 stand for a request in which
         # something is missing. Nobody gets 401 but where all may.
@@ -80,13 +87,27 @@ class Rights(Accounts):
             ("GET", "/v1/session"): (403, 200, 200), ("POST", "/v1/logout"): (403, 409, 409),
             ("GET", "/v1/users"): (403, 403, 200), ("POST", "/v1/users"): (403, 403, 400),
             ("DELETE", "/v1/users/nobody"): (403, 403, 404), ("PUT", "/v1/users/nobody/password"): (403, 403, 400),
-            ("GET", "/v1/key"): (403, 404, 404), ("GET", "/v1/openapi.json"): 200, ("GET", "/v1/doctor"): (403, 403, 200),
+            ("GET", "/v1/key"): (403, 404, 404), ("GET", "/v1/map/3/1/6"): (403, 404, 404),
+            ("GET", "/v1/openapi.json"): 200, ("GET", "/v1/doctor"): (403, 403, 200),
             ("GET", path + "/installations"): (403, 200, 200), ("POST", path + "/installations"): (403, 403, 400),
             ("GET", "/v1/clock"): (403, 200, 200), ("POST", "/v1/clock"): (403, 403, 200),
             ("POST", "/v1/backup"): (403, 403, 403), ("GET", "/metrics"): (403, 200, 200), ("GET", "/health/live"): 204,
             ("GET", "/health/ready"): 200, ("GET", "/v1/live"): (403, None, None),
         }
+        # Of links alone.
+        table[("GET", "/v1/shared")] = (403, 403, 403)
+        table |= {
+            ("PATCH", path): (403, 403, 400), ("DELETE", "/v1/devices/999/data"): (403, 403, 404),
+            ("GET", path + "/links"): (403, 403, 200), ("POST", path + "/links"): (403, 403, 400),
+            ("DELETE", path + "/links/999"): (403, 403, 404), ("GET", "/v1/groups"): (403, 403, 200),
+            ("POST", "/v1/groups"): (403, 403, 400), ("DELETE", "/v1/groups/none"): (403, 403, 404),
+            ("PUT", "/v1/users/nobody/groups"): (403, 403, 400)}
         cells = 0
+
+        def of_another(wanted: int, where: str) -> int:
+            """What a reader gets where another one gets `wanted`: of a vehicle of a group that it does not see, nothing."""
+            return 404 if wanted == 200 and where.startswith(path) else wanted
+
         for (method, where), expected in table.items():
             for caller, token in tokens.items():
                 if isinstance(expected, int):
@@ -94,13 +115,18 @@ class Rights(Accounts):
                     wanted = expected if caller not in ("revoked device", "refresh", "forged") else 401
                 else:
                     wanted = {"device": expected[0], "other device": expected[0], "reader": expected[1],
-                              "admin": expected[2]}.get(caller, 401)
+                              "admin": expected[2], "reader of the group": expected[1], "link": 403,
+                              "reader of another group": expected[1] and of_another(expected[1], where)}.get(caller, 401)
+                    if (caller, where) == ("link", "/v1/shared"):
+                        wanted = 200
                 if wanted is not None:
                     with self.subTest(f"{caller} {method} {where}"):
                         self.assertEqual(self.ask(method, where, token, b"").status, wanted)
                         cells += 1
             for caller, session in sessions.items():
                 wanted = expected if isinstance(expected, int) else expected[2 if caller[0] == "a" else 1]
+                if "another" in caller and not isinstance(expected, int):
+                    wanted = wanted and of_another(wanted, where)
                 if where in ("/v1/logout", "/v1/live"):
                     continue
                 with self.subTest(f"{caller} {method} {where}"):

@@ -100,7 +100,7 @@ class BatchIDs(ServerTest):
         roots = four * 10
         with ThreadPoolExecutor(40) as pool:
             answers = list(pool.map(
-                lambda each: [server, *others][each[0] % (1 + len(others))].post(token, each[1]), enumerate(roots)))
+                lambda each: [server, *others][each[0] % (1 + len(others))].deliver(token, each[1]), enumerate(roots)))
         self.assertEqual({answer.status for answer in answers}, {200}, answers)
         self.assertEqual(sum(answer.json["stored"] for answer in answers), 12)
         self.assertEqual(

@@ -33,7 +33,7 @@ class IdempotencyTests(ServerTest):
     def send(self, roots: list) -> list:
         with ThreadPoolExecutor(len(roots)) as pool:
             return list(pool.map(
-                lambda each: self.servers[each[0] % 3].post(self.token, each[1]), enumerate(roots)))
+                lambda each: self.servers[each[0] % 3].deliver(self.token, each[1]), enumerate(roots)))
 
     def check(self, answers: list, batches: int):
         self.assertEqual({answer.status for answer in answers}, {200}, answers)
@@ -58,7 +58,8 @@ class IdempotencyTests(ServerTest):
         tokens = [self.servers[0].add_device(f"bus {number}")["access_token"] for number in range(20)]
         with ThreadPoolExecutor(CLIENTS) as pool:
             answers = list(pool.map(
-                lambda each: self.servers[each % 3].post(tokens[each * 7 % 20], envelope(2, 1_718_452_800_000 + each * 10_000)),
+                lambda each: self.servers[each % 3].deliver(
+                    tokens[each * 7 % 20], envelope(2, 1_718_452_800_000 + each * 10_000)),
                 range(120)))
         self.assertEqual({answer.status for answer in answers}, {200}, answers)
         self.assertEqual(

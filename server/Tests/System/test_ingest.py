@@ -46,7 +46,7 @@ class IngestTests(ServerTest):
     def test_fifty_at_once(self):
         root = envelope(50)
         with ThreadPoolExecutor(50) as pool:
-            answers = list(pool.map(lambda _: self.under_test.post(self.token, root), range(50)))
+            answers = list(pool.map(lambda _: self.under_test.deliver(self.token, root), range(50)))
         self.assertEqual({answer.status for answer in answers}, {200})
         self.assertEqual(sum(answer.json["stored"] for answer in answers), 50)
         self.assertEqual(len(self.under_test.ids(self.reader, self.device["id"])), 50)

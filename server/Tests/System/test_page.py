@@ -6,6 +6,7 @@ import os
 import re
 import sqlite3
 import sys
+import time
 import unittest
 from pathlib import Path
 
@@ -13,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from server_support import fleet
 from server_support.page_test import PageTest
-from server_support.server import envelope
+from server_support.server import envelope, iso
 from support.waiting import wait_for
 
 # The marks are on the map.
@@ -92,7 +93,7 @@ class ScreenTests(PageTest):
         self.assertTrue(any("Trailer 3" in row and "silent for 3 days" in row for row in rows[:2]), rows[:2])
         self.assertTrue(any("the receiver has no fix" in row for row in rows[:2]), rows[:2])
         self.assertIn("Courier 7", rows[2])
-        self.assertIn("data waits in it since 4 h", rows[2])
+        self.assertIn("unsent data for 4 h", rows[2])
         self.assertIn("4,210", rows[2])
         self.assertIn("0.1.0", rows[2])
         # Only some of them, and in another order; the address says so.
@@ -186,15 +187,16 @@ class ScreenTests(PageTest):
         # The slider, by keys; the link takes the moment along.
         slider = page.get_by_role("slider", name="Time")
         before = slider.input_value()
-        slider.press("PageUp")
-        self.assertNotEqual(slider.input_value(), before)
+        for _ in range(5):
+            slider.press("PageDown")
+        self.assertLess(int(slider.input_value()), int(before) - 2 * 3_600_000, "it began at the last location")
         self.assertIn("t=", page.url)
         said = page.locator(".readout").inner_text()
         self.assertRegex(said, r"Time \d\d:\d\d:\d\d\nSpeed \d+ km/h\nAltitude \d+ m")
         other = self.page(screen=page.url.split("/", 3)[3])
         wait_for(lambda: other.locator(".readout").inner_text() == said, "the link shows the same moment")
         # Playback moves it on, and stops.
-        page.get_by_label("Speed of the playback").select_option("1000")
+        page.get_by_label("Speed of the playback").select_option("300")
         page.get_by_role("button", name="Play").click()
         moved = int(slider.input_value())
         wait_for(lambda: int(slider.input_value()) > moved + 60_000, "it plays")
@@ -218,7 +220,74 @@ class ScreenTests(PageTest):
         page.get_by_role("button", name="The day before").click()
         wait_for(lambda: "from=2019-12-30T23:00:00Z" in page.url, "the local day before")
         page.goto(self.server.url + "/#/vehicle/99999")
-        page.get_by_text("There is no device 99999.").first.wait_for()
+        page.get_by_text("There is no vehicle 99999.").wait_for()
+        self.assertFalse(page.get_by_role("slider", name="Time").is_visible())
+        page.get_by_role("link", name="All vehicles").click()
+        page.get_by_role("heading", name="Fleet").wait_for()
+
+    def test_the_chart_is_zoomed_and_the_slider_with_it(self):
+        page = self.page(screen=f"#/vehicle/{self.truck()}?{self.stretch()}")
+        trips = page.get_by_role("tabpanel", name="Trips").get_by_role("button")
+        trips.first.wait_for()
+        page.locator("dl.sums").get_by_text("101 km/h").wait_for()
+        slider, plot = page.get_by_role("slider", name="Time"), page.locator(".plot")
+
+        def span() -> int:
+            return int(slider.get_attribute("max")) - int(slider.get_attribute("min"))
+
+        # The middle of the knob at either end is beneath the first and the last moment of the chart.
+        slider_box, plot_box = slider.bounding_box(), plot.bounding_box()
+        self.assertAlmostEqual(slider_box["x"] + 8, plot_box["x"] + 34, delta=1)
+        self.assertAlmostEqual(slider_box["x"] + slider_box["width"] - 8, plot_box["x"] + plot_box["width"] - 40, delta=1)
+        whole = span()
+        moment = slider.input_value()
+        page.get_by_role("button", name="Zoom into the chart").click()
+        self.assertAlmostEqual(span(), whole / 2, delta=2000)
+        self.assertAlmostEqual(int(slider.input_value()), int(moment), delta=1000, msg="what is looked at stays")
+        page.mouse.move(plot_box["x"] + plot_box["width"] / 2, plot_box["y"] + 20)
+        page.mouse.wheel(0, -100)
+        wait_for(lambda: span() < whole / 2 - 2000, "the wheel zooms, too")
+        page.get_by_role("button", name="All of it").click()
+        self.assertAlmostEqual(span(), whole, delta=2000)
+        trips.nth(2).click()
+        self.assertLess(span(), whole / 4, "a trip fills the chart")
+        trips.nth(2).click()
+        self.assertAlmostEqual(span(), whole, delta=2000)
+        page.get_by_role("button", name="Zoom out of the chart").click()
+        self.assertAlmostEqual(span(), whole, delta=2000)
+
+    def test_a_day_that_is_not_over_grows(self):
+        now = int(time.time() * 1000)
+        token = self.devices["Bus 200"]["access_token"]
+        hours = f"from={iso(now - 3_600_000)}&to={iso(now + 3_600_000)}"
+        page = self.page(screen=f"#/vehicle/{self.devices['Bus 200']['id']}?{hours}")
+        page.get_by_role("heading", name="Bus 200").wait_for()
+        page.locator(".readout").get_by_text("Time").wait_for()
+        slider = page.get_by_role("slider", name="Time")
+        before, distance = int(slider.input_value()), page.locator("dl.sums dd").first.inner_text()
+        fleet.upload(self.server, token, fleet.day(now + 1000, 60, step=5), status=fleet.status())
+        wait_for(lambda: int(slider.input_value()) > before, "whoever looks at the newest place sees the next")
+        self.assertNotEqual(page.locator("dl.sums dd").first.inner_text(), distance)
+        # Whoever looks at another moment goes on looking at it.
+        slider.press("Home")
+        moment = slider.input_value()
+        most = int(slider.get_attribute("max"))
+        fleet.upload(self.server, token, fleet.day(now + 70_000, 60, step=5), status=fleet.status())
+        wait_for(lambda: int(slider.get_attribute("max")) > most, "the day has grown")
+        self.assertEqual(slider.input_value(), moment)
+
+    def test_silence_is_judged_by_what_was_promised(self):
+        page = self.page()
+        judge = """async ([status, hours]) => {
+            const { judge } = await import(new URL("health.js", document.querySelector("script[type=module]").src));
+            return judge({ seen: 1e12 - hours * 3_600_000, status, latest: { time: 0, motion: "stationary" } }, 1e12).level;
+        }"""
+        parked = {"state": "tracking", "receiver": "ok"}
+        for status, hours, level in (
+                (None, 100, "parked"), ({**parked, "heartbeat": 0}, 100, "parked"), (parked, 2, "parked"), (parked, 4, "warn"),
+                (parked, 25, "bad"), ({**parked, "heartbeat": 300}, 0.2, "parked"), ({**parked, "heartbeat": 300}, 1, "warn"),
+                ({**parked, "heartbeat": 86_400}, 70, "parked"), ({**parked, "heartbeat": 86_400}, 73, "bad")):
+            self.assertEqual(page.evaluate(judge, [status, hours]), level, (status, hours))
 
     def test_commands(self):
         page = self.page(screen=f"#/vehicle/{self.truck()}?tab=commands")
@@ -229,7 +298,7 @@ class ScreenTests(PageTest):
         panel.get_by_label("Command").select_option("set_config")
         panel.get_by_label("Settings (JSON)").fill("not JSON")
         panel.get_by_role("button", name="Send").click()
-        panel.get_by_text("Settings are no JSON.").wait_for()
+        panel.get_by_text("Settings are not JSON.").wait_for()
         panel.get_by_label("Settings (JSON)").fill('{"tracking.interval_seconds": 7}')
         panel.get_by_role("button", name="Send").click()
         wait_for(lambda: panel.get_by_role("listitem").count() == number + 1, "it is listed")
@@ -252,7 +321,7 @@ class ScreenTests(PageTest):
         page.mouse.click(middle[0] + 100, middle[1])
         page.get_by_text("A circle of").wait_for()
         page.get_by_label("Name of the fence").fill("Yard")
-        page.get_by_label("Tell when it is left").uncheck()
+        page.get_by_label("Report when it is left").uncheck()
         page.get_by_role("button", name="Send the fence").click()
         page.get_by_text("“Yard” is on its way").wait_for()
         page.get_by_role("button", name="Draw a polygon").click()
@@ -335,7 +404,7 @@ class ScreenTests(PageTest):
         page.get_by_role("alert").get_by_text("there is a device 'Bus 100' already").wait_for()
 
     def test_tokens_that_were_stolen_are_told_while_somebody_looks(self):
-        """That an old one was shown again, and that another installation uploads: both."""
+        """That an old token was used again, and that another installation uploads: both."""
         device = self.server.add_device("Stolen van")
 
         def exchange(token: str):
@@ -353,7 +422,7 @@ class ScreenTests(PageTest):
             database.execute("UPDATE ended_tokens SET ended = ended - 61000")
         self.assertEqual(exchange(device["refresh_token"]).status, 400)
         # It is told as it happens.
-        row.get_by_text("an old one was shown again").wait_for()
+        row.get_by_text("an old token was used again").wait_for()
         row.get_by_text("another installation uploads with them").wait_for()
         page.get_by_role("button", name="New tokens for Stolen van").click()
         page.get_by_role("button", name="Make new tokens").click()

@@ -91,7 +91,7 @@ class OddVehicleTests(PageTest):
             pending, odometer = (row.locator("td").nth(place).inner_text() for place in (3, 4))
             self.assertEqual(pending, "" if name.startswith("pending") else "0", name)
             self.assertEqual(odometer, "" if name.startswith("odometer") else "48,212 km", name)
-        for column in ("State", "Heard", "Speed", "Pending", "Odometer", "Version"):
+        for column in ("State", "Last seen", "Speed", "Pending", "Odometer", "Version"):
             page.get_by_role("button", name=column, exact=True).click()
             self.judge(page, column)
             self.assertEqual(page.locator("tbody tr").count(), len(self.devices) + len(self.odd))
@@ -117,7 +117,7 @@ class OddVehicleTests(PageTest):
         trips.first.wait_for()
         self.judge(page, "the vehicle")
         self.assertNotRegex(self.text(page), r"\d{6,} km/h|\d{1,3}(,\d{3}){3,}")
-        page.get_by_role("slider", name="Time").press("PageUp")
+        page.get_by_role("slider", name="Time").press("PageDown")
         self.judge(page, "the vehicle, later")
         self.look(page, f"#/map?at=52.52,13.405,12&vehicle={self.odd['fastest']}", "fastest")
 

@@ -74,7 +74,7 @@ class Races(ServerTest):
                 collections.Counter(answer.status for answer in answers), {201: 1, 403: CLIENTS - 1}, answers)
             for answer in answers:
                 if answer.status == 403:
-                    self.assertEqual(answer.json["detail"], "The code is none, has expired, or is used up.")
+                    self.assertEqual(answer.json["detail"], "The code does not exist, has expired, or is used up.")
             self.assertEqual(len(self.rows(f"SELECT id FROM devices WHERE name LIKE 'van {turn} %'")), 1)
             winner = next(answer.json for answer in answers if answer.status == 201)
             # Any server takes it at once.

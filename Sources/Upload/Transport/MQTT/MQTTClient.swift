@@ -37,7 +37,7 @@ package struct MQTTClient: ~Copyable {
     /// What is known about the broker at this url.
     private var dialect: MQTTDialect
     private var spokenWith: (url: String, version: Settings.MQTTVersion)?
-    /// It was known before the first url was.
+    /// The dialect was known before the first url was.
     private let isDialectGiven: Bool
     var link: MQTTLink?
     var connection: MQTTConnection?
@@ -184,7 +184,7 @@ package struct MQTTClient: ~Copyable {
 
     // MARK: Between publications
 
-    /// That of the connection; −1 when there is none.
+    /// Descriptor of the connection; −1 when there is none.
     private(set) var descriptor: Int32 = -1
 
     /// When `tend` must be called at the latest; nil when there is no connection.

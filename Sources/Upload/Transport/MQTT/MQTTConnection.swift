@@ -23,9 +23,9 @@ struct MQTTConnection: Sendable {
         let publication: MQTTPublication
         /// When it is given up.
         var deadline: BootInstant
-        /// Of PUBLISH.
+        /// Packet identifier of PUBLISH.
         let id: UInt16
-        /// Of SUBSCRIBE, if the message is to come back.
+        /// Packet identifier of SUBSCRIBE, if the message is to come back.
         let subscriptionID: UInt16
         var stage = Stage.waiting
     }
@@ -70,13 +70,13 @@ struct MQTTConnection: Sendable {
         }
     }
 
-    /// It serves no more: to be closed.
+    /// The connection serves no more: to be closed.
     var isOver: Bool { if case .over = phase { true } else { false } }
 
-    /// It is over for an acknowledgement that cannot be one; this says which.
+    /// Which acknowledgement, that cannot be one, has ended the connection.
     private(set) var strayWords: String?
 
-    /// It ends with a good-bye, which stands in the output.
+    /// The connection ends with a good-bye, which stands in the output.
     var isTakingLeave: Bool { phase == .over(nil) }
 
     /// Why it is over, if not by `leave`.

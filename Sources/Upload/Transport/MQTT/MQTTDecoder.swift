@@ -10,7 +10,7 @@ enum MQTTInbound: Equatable, Sendable {
 
 /// The answer to CONNECT.
 struct MQTTConnack: Equatable, Sendable {
-    /// That of its version.
+    /// Code as the version of the answer defines it.
     var code: UInt8
     /// nil when it has the shape of 3.1.1, which has none: so an old broker answers a CONNECT of MQTT 5.
     var properties: MQTTProperties?

@@ -11,7 +11,7 @@ internal import DaemonConfiguration
 struct MQTTDialect: Sendable {
     /// Seconds after which 5 is tried again with a broker that has refused it: it may have been replaced.
     static let refusalMemory = 86_400.0
-    /// The same, where it was a guess.
+    /// Seconds after which 5 is tried again where the refusal was a guess.
     static let guessMemory = 3600.0
     /// Connections in a row with which a broker shows that 5 silences it.
     private static let silenceLimit = 2

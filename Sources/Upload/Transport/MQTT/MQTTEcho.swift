@@ -10,7 +10,7 @@ package enum MQTTEcho {
         package var verdict: Verdict?
         /// The message came back, under its own topic, so a subscriber with the same login would have it.
         package var hasReturned: Bool
-        /// It came back, under this topic.
+        /// The topic under which the message came back, where it is another.
         package var renamed: String?
         /// What happened, for a line of text.
         package var words: String

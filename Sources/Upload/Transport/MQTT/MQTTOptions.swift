@@ -44,7 +44,7 @@ package struct MQTTOptions: Equatable, Sendable {
         self.proxy = proxy
     }
 
-    /// Those of a destination.
+    /// The options of a destination.
     ///
     /// - Parameter time: of the connection, by the best clock known, for the last will.
     /// - Returns: nil when its url names no broker.

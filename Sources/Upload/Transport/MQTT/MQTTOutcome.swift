@@ -10,7 +10,7 @@ package enum MQTTOutcome: Equatable, Sendable {
     /// The caller ended it.
     case cancelled
 
-    /// The same, after some of the publication went out on an earlier connection.
+    /// The outcome, after some of the publication went out on an earlier connection.
     var afterEarlierBytes: MQTTOutcome {
         guard case .failure(let failure) = self else { return self }
         return .failure(
@@ -23,11 +23,11 @@ package enum MQTTOutcome: Equatable, Sendable {
 package struct MQTTAnswer: Equatable, Sendable {
     /// Where the code stood.
     package enum Source: Equatable, Sendable {
-        /// It refuses the connection.
+        /// An answer that refuses the connection.
         case connack
         /// The answer to the publication.
         case puback
-        /// It ends the connection in place of an answer.
+        /// An answer that ends the connection in place of a PUBACK.
         case disconnect
         /// The client itself: the broker takes nothing of this kind, so nothing was sent.
         case client
@@ -35,7 +35,7 @@ package struct MQTTAnswer: Equatable, Sendable {
 
     /// Whether the message came back.
     package enum Echo: Equatable, Sendable {
-        /// It was not asked for, or the publication was not acknowledged.
+        /// No echo was asked for, or the publication was not acknowledged.
         case unasked
         case received
         /// Under another topic.
@@ -49,7 +49,7 @@ package struct MQTTAnswer: Equatable, Sendable {
     package var source: Source
     /// MQTT 5.0 section 2.4, for a CONNACK of 3.1.1 its section 3.2.2.3. 0 is success.
     package var code: UInt8
-    /// Of the connection: in 3.1.1 a PUBACK has no code, and 0 says little.
+    /// Version of the connection: in 3.1.1 a PUBACK has no code, and 0 says little.
     package var version: MQTTVersion
     /// Why, in the broker's words; one line of at most 200 characters.
     package var reason: String?

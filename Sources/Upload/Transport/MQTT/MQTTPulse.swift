@@ -4,7 +4,7 @@ internal import Base
 struct MQTTPulse: Sendable {
     enum Beat: Equatable { case none, ping, dead }
 
-    /// Of the interval: a ping may be early, never late.
+    /// Part of the interval after which a ping goes out: it may be early, never late.
     private static let share = 0.9
 
     /// Seconds; 0 is off.

@@ -16,7 +16,7 @@ final class DeadlineHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var isCounted = false
     /// Somebody works for it.
     private var isWorkedFor = false
-    /// It has been told to go, and is told nothing else.
+    /// The client has been told to go, and is told nothing else.
     private var isShed = false
     private var alarm: Scheduled<Void>?
     private var deadline = NIODeadline.distantFuture

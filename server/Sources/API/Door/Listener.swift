@@ -17,7 +17,7 @@ struct Listener: Sendable {
     let socket: Int32
     /// Connections that wait in the kernel, at most.
     let backlog: Int32
-    /// Of a Unix socket.
+    /// Path of a Unix socket.
     private let path: String?
 
     /// Listens.

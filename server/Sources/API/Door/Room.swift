@@ -38,13 +38,13 @@ final class Room: Sendable {
         coming.add(1, ordering: .sequentiallyConsistent)
     }
 
-    /// It has come there.
+    /// A connection has come to its channel.
     func arrive() {
         coming.subtract(1, ordering: .sequentiallyConsistent)
         ring()
     }
 
-    /// It is gone.
+    /// A connection is gone.
     func leave() {
         taken.subtract(1, ordering: .sequentiallyConsistent)
         ring()
@@ -55,7 +55,7 @@ final class Room: Sendable {
         working.add(1, ordering: .sequentiallyConsistent)
     }
 
-    /// Its answer begins, or is not wanted any more.
+    /// An answer begins, or is not wanted any more.
     func end() {
         working.subtract(1, ordering: .sequentiallyConsistent)
         ring()

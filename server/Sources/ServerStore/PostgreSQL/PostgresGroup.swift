@@ -23,7 +23,7 @@ struct PostgresGroup {
     struct Fresh {
         /// The places of the batches.
         var places: [Int] = []
-        /// Of these, those whose id was known with other rows.
+        /// Places of batches whose id was known with other rows.
         var withOtherRows: Set<Int> = []
     }
 
@@ -56,7 +56,7 @@ struct PostgresGroup {
         self.digests = digests
     }
 
-    /// Of the candidates that are remembered, the first with each id.
+    /// Among the candidates that are remembered, the first with each id.
     var firsts: [Int] {
         var seen: Set<BatchKey> = []
         return candidates.filter { digests[$0] != nil && seen.insert(BatchKey(group[$0])).inserted }
@@ -215,7 +215,7 @@ struct PostgresGroup {
     /// The moment of the group.
     var received: Timestamp { group.map(\.received).max() ?? Timestamp(milliseconds: 0) }
 
-    /// The same, by which commands expire.
+    /// The moment of the group by which commands expire.
     var age: Timestamp { group.map(\.age).max() ?? Timestamp(milliseconds: 0) }
 
     /// The latest moment that it can be.

@@ -16,7 +16,7 @@ struct PostgresPartitions {
     private static let most = 60.0
     private static let perHour = 8.0
     private var known: Set<Week> = []
-    /// Those that could not be made, of the ones that are being made.
+    /// Weeks that could not be made, of the ones that are being made.
     private var hopeless: Set<Week> = []
 
     static func week(of time: Timestamp) -> Week {
@@ -135,9 +135,9 @@ struct PostgresPartitions {
 
     private struct Outcome {
         var made = 0
-        /// They cannot be made.
+        /// Weeks whose partitions cannot be made.
         var refused: Set<Week> = []
-        /// They were being dropped at the same moment.
+        /// Partitions that were being dropped at the same moment.
         var dropped = 0
     }
 

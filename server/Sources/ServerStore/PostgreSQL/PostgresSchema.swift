@@ -122,6 +122,22 @@ enum PostgresSchema {
         ALTER TABLE batches ADD CONSTRAINT knows_digests
             CHECK (digest IS NOT NULL OR refuse_older_server()) NOT VALID;
         """,
+        // Locked first, as above. Servers of the version before go on: what they store is understood, and readers who see some
+        // groups have a role that they do not know.
+        """
+        LOCK TABLE users, devices IN ACCESS EXCLUSIVE MODE;
+        ALTER TABLE devices ADD COLUMN plate text, ADD COLUMN note text, ADD COLUMN fleet_group bigint,
+            ADD COLUMN removed bigint;
+        CREATE INDEX devices_group ON devices(fleet_group) WHERE fleet_group IS NOT NULL;
+        CREATE TABLE fleet_groups(id bigint PRIMARY KEY, name text NOT NULL UNIQUE, created bigint NOT NULL);
+        CREATE TABLE user_groups(
+            account bigint NOT NULL, fleet_group bigint NOT NULL, PRIMARY KEY (account, fleet_group));
+        CREATE TABLE links(
+            device bigint NOT NULL, id bigint NOT NULL, hash bytea NOT NULL, created bigint NOT NULL,
+            expires bigint NOT NULL, author text NOT NULL, PRIMARY KEY (device, id));
+        CREATE TABLE removals(device bigint PRIMARY KEY, since bigint NOT NULL);
+        INSERT INTO numbers VALUES ('fleet', 1), ('group', 1), ('link', 1);
+        """,
     ]
 
     /// Tables of each connection, for rows that may be there already.
@@ -131,7 +147,7 @@ enum PostgresSchema {
         CREATE TEMP TABLE staged_vehicle_events (LIKE vehicle_events) ON COMMIT DELETE ROWS
         """
 
-    /// Of advisory locks, which are numbers that a whole database shares: `BKSV`, and a counter.
+    /// Key of our advisory lock. These are numbers that a whole database shares: `BKSV`, and a counter.
     static let lock: Int64 = 0x424B_5356_0000_0001
 
     /// How often an upgrade is tried: who reads may lock tables in another order.

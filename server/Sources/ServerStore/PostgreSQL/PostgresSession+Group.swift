@@ -135,7 +135,7 @@ extension PostgresSession {
         return group.fresh(inserted: inserted, known: others.isEmpty ? [:] : try digests(of: others))
     }
 
-    /// Of batches that have been seen; none for those of earlier versions.
+    /// Digests of batches that have been seen; none for those of earlier versions.
     private func digests(
         of batches: [Submission]
     ) throws(Refusal) -> [PostgresGroup.BatchKey: Int64] {

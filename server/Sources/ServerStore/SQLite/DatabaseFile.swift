@@ -61,7 +61,7 @@ final class DatabaseFile: @unchecked Sendable {
     /// What is damaged; nil when nothing was found.
     var damage: String? { damageFound.withLock { $0 } }
 
-    /// It was looked through, after it had been left open.
+    /// Notes that the database was looked through, after it had been left open.
     func noteSound() {
         isSound.withLock { $0 = true }
     }

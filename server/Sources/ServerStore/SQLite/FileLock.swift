@@ -72,7 +72,7 @@ struct FileIdentity: Equatable, Sendable {
         inode = UInt(status.st_ino)
     }
 
-    /// Of what has this name; nil when there is nothing.
+    /// The file that has this name; nil when there is nothing.
     init?(_ path: String) {
         var status = stat()
         // Never by opening it; see FileLock.

@@ -8,7 +8,7 @@ enum Files {
         StoreError(kind, operation: "\(action) \(path)", message: "\(path): \(reason)")
     }
 
-    /// Of the call that has just failed.
+    /// The error of the call that has just failed.
     static func error(_ action: String, _ path: String) -> StoreError {
         error(.failed, action, path, String(cString: strerror(errno)))
     }

@@ -10,7 +10,7 @@ struct IntegrityCheck: Sendable {
     let report: @Sendable (StoreError) -> Void
     let meter: Meter
 
-    /// Of SQLite's machine: milliseconds.
+    /// Steps of SQLite's virtual machine between two checks whether somebody waits; they take milliseconds.
     private static let steps: Int32 = 10_000
 
     /// What was found.

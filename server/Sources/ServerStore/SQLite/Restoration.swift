@@ -53,11 +53,11 @@ package struct Restoration {
         }
         guard FileIdentity(backup) != FileIdentity(part) || FileIdentity(part) == nil else {
             throw Files.error(
-                .conflict, "restore", backup, "it is what a restore makes of a backup: name the backup")
+                .conflict, "restore", backup, "it is an unfinished restore: name the backup")
         }
         var status = stat()
         if stat(backup, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
-            throw Files.error(.failed, "restore", backup, "it is no regular file")
+            throw Files.error(.failed, "restore", backup, "it is not a regular file")
         }
         // Whoever writes to it makes a copy of nothing.
         let reading = try FileLock(backup, makes: false, isShared: true)
@@ -87,7 +87,7 @@ package struct Restoration {
                 message: isDamaged ? "it is damaged: \(error.message)" : error.message)
         }
         guard FileIdentity(part + "-wal") == nil else {
-            throw Files.error(.failed, "restore", part, "its log could not be taken into it")
+            throw Files.error(.failed, "restore", part, "its log could not be merged into it")
         }
         unlink(part + "-shm")
     }

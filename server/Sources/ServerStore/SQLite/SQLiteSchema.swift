@@ -106,6 +106,22 @@ enum SQLiteSchema {
             coalesce((SELECT max(time) FROM events e WHERE e.device = extras.device), 0));
         CREATE INDEX extras_newest ON extras(newest);
         """,
+        """
+        ALTER TABLE devices ADD COLUMN plate TEXT;
+        ALTER TABLE devices ADD COLUMN note TEXT;
+        ALTER TABLE devices ADD COLUMN fleet_group INTEGER;
+        ALTER TABLE devices ADD COLUMN removed INTEGER;
+        CREATE INDEX devices_group ON devices(fleet_group) WHERE fleet_group IS NOT NULL;
+        CREATE TABLE fleet_groups(
+            id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, created INTEGER NOT NULL) STRICT;
+        CREATE TABLE user_groups(
+            account INTEGER NOT NULL, fleet_group INTEGER NOT NULL, PRIMARY KEY (account, fleet_group)) STRICT, WITHOUT ROWID;
+        CREATE TABLE links(
+            device INTEGER NOT NULL, id INTEGER NOT NULL, hash BLOB NOT NULL, created INTEGER NOT NULL,
+            expires INTEGER NOT NULL, author TEXT NOT NULL, PRIMARY KEY (device, id)) STRICT, WITHOUT ROWID;
+        CREATE TABLE removals(device INTEGER PRIMARY KEY, since INTEGER NOT NULL) STRICT;
+        INSERT INTO numbers VALUES ('fleet', 1), ('group', 1), ('link', 1);
+        """,
     ]
 
     /// - Throws: when it is none of ours, or one of a later version.
@@ -116,7 +132,7 @@ enum SQLiteSchema {
         let version = Int(try connection.value("PRAGMA user_version") ?? "") ?? 0
         let tables = try connection.value("SELECT count(*) FROM sqlite_schema") ?? ""
         guard identity == applicationID || (mayBeEmpty && identity == 0 && tables == "0") else {
-            throw refusal("the file is a database of something else")
+            throw refusal("the file is a database of another program")
         }
         guard version <= steps.count else {
             throw refusal("the file was made by a newer beekon-server (schema \(version))")

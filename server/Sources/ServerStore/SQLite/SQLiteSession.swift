@@ -53,7 +53,7 @@ final class SQLiteSession: Session {
         }
     }
 
-    /// The same, for who is within a transaction of SQLite's errors.
+    /// Runs a statement within a transaction that throws SQLite's errors.
     func rows(_ sql: String, _ values: [Cell]) throws(SQLiteError) -> [[Cell]] {
         let prepared = try prepare(sql)
         try prepared.statement.bind(values.map { Self.value($0) })

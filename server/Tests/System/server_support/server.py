@@ -101,8 +101,10 @@ class Server:
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
-    def add_user(self, name: str, role: str) -> str:
-        done = self.verb("user", "add", "--role", role, name)
+    def add_user(self, name: str, role: str, *groups: str) -> str:
+        """With groups, a reader of their vehicles alone."""
+        options = [word for group in groups for word in ("--group", group)]
+        done = self.verb("user", "add", "--role", role, *options, name)
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
@@ -124,6 +126,17 @@ class Server:
         return self.ask(
             "POST", "/v1/batches", token, gzip.compress(body) if packed else body, Content_Type="application/json",
             **encoding)
+
+    def deliver(self, token: str, root: dict) -> Answer:
+        """The answer to a batch that is sent again, as a vehicle does, for as long as a busy server puts it off."""
+        last: list[Answer] = []
+
+        def is_taken() -> bool:
+            last[:] = [self.post(token, root)]
+            return last[0].status != 503
+
+        wait_for(is_taken, "a server that does not put the batch off")
+        return last[0]
 
     def ids(self, token: str, device: int) -> list:
         """Ids of the stored locations of a device, as the interface has them."""

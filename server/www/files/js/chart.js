@@ -6,23 +6,32 @@ import { color, whenChanged } from "./theme.js";
 const LEFT = 34, RIGHT = 40, TOP = 6, BOTTOM = 18;
 
 export class Chart {
-    /** `seek(time)` is called while somebody points. */
-    constructor(seek) {
+    /** `seek(time)` is called while somebody points; `zoom(time, factor)` when the wheel is turned. */
+    constructor(seek, zoom) {
         this.lines = h("canvas");
         this.cursor = h("canvas");
         this.element = h("div", { class: "plot", role: "img", "aria-label": "Speed and altitude over time" }, this.lines, this.cursor);
         const point = (event) => {
             if (event.type === "pointermove" && !(event.buttons & 1)) return;
             if (event.type === "pointerdown") this.element.setPointerCapture(event.pointerId);
-            const box = this.element.getBoundingClientRect();
-            const part = (event.clientX - box.left - LEFT) / (box.width - LEFT - RIGHT);
-            seek(this.from + Math.max(0, Math.min(1, part)) * (this.to - this.from));
+            seek(this.timeAt(event));
         };
+        this.element.addEventListener("wheel", (event) => {
+            if (!event.deltaY || !this.track) return;
+            event.preventDefault();
+            zoom(this.timeAt(event), event.deltaY < 0 ? 0.8 : 1.25);
+        }, { passive: false });
         this.element.addEventListener("pointerdown", point);
         this.element.addEventListener("pointermove", point);
         this.watcher = new ResizeObserver(() => this.draw());
         this.watcher.observe(this.element);
         this.end = whenChanged(() => this.draw());
+    }
+
+    timeAt({ clientX }) {
+        const box = this.element.getBoundingClientRect();
+        const part = (clientX - box.left - LEFT) / (box.width - LEFT - RIGHT);
+        return this.from + Math.max(0, Math.min(1, part)) * (this.to - this.from);
     }
 
     close() {
@@ -58,6 +67,7 @@ export class Chart {
         const { context, width, height, x } = frame;
         context.font = "11px system-ui, sans-serif";
         for (const trip of this.trips) {
+            if (Date.parse(trip.end) < this.from || Date.parse(trip.start) > this.to) continue;
             const isChosen = this.chosen?.start === trip.start;
             context.fillStyle = color(isChosen ? "accent-soft" : "raised");
             const begin = Math.max(LEFT, x(Date.parse(trip.start)));
@@ -77,7 +87,7 @@ export class Chart {
         let least = Infinity, most = -Infinity;
         for (let index = 0; index < count; index++) {
             const value = values[index] * unit;
-            if (Number.isNaN(value)) continue;
+            if (Number.isNaN(value) || times[index] < this.from || times[index] > this.to) continue;
             const column = Math.min(columns - 1, Math.max(0, Math.floor((times[index] - this.from) / (this.to - this.from) * columns)));
             if (!(low[column] <= value)) low[column] = value;
             if (!(high[column] >= value)) high[column] = value;

@@ -16,7 +16,7 @@ function show(clock) {
     }
     place.replaceChildren(
         `The server's clock shows ${text.format(new Date(clock.time))}; confirmed is ${text.format(new Date(clock.confirmed))}. `
-        + "Nothing that is stored grows old by it until it has held. ",
+        + "Until the new time is confirmed, nothing is deleted for its age by it. ",
         isAdmin() ? h("button", { type: "button", onclick: confirm }, "The clock is right") : "");
 }
 

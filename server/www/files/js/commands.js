@@ -8,9 +8,9 @@ const object = (text, what) => {
     try {
         value = JSON.parse(text);
     } catch {
-        throw new Error(`${what} are no JSON.`);
+        throw new Error(`${what} are not JSON.`);
     }
-    if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error(`${what} are no JSON object.`);
+    if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error(`${what} are not a JSON object.`);
     return value;
 };
 
@@ -22,33 +22,33 @@ const list = (text) => {
 
 /** By the name of the command: what it does, what it asks for, and the arguments made of that. */
 const kinds = {
-    locate: { title: "Tell its place now" },
-    sync: { title: "Upload what waits" },
+    locate: { title: "Report its position now" },
+    sync: { title: "Upload pending data" },
     start: { title: "Start tracking" },
     stop: { title: "Stop tracking" },
-    set_motion: { title: "Say that it moves or is parked", field: "motion", choices: ["moving", "stationary"], take: (motion) => ({ motion }) },
+    set_motion: { title: "Set moving or parked", field: "motion", choices: ["moving", "stationary"], take: (motion) => ({ motion }) },
     set_config: {
         title: "Change settings", field: "Settings (JSON)", example: '{"tracking.interval_seconds": 5}',
         take: (text) => ({ settings: object(text, "Settings") }),
     },
     unset_config: {
-        title: "Put settings back", field: "Settings, one a line", example: "tracking.interval_seconds", take: (text) => ({ keys: list(text) }),
+        title: "Reset settings", field: "Settings, one per line", example: "tracking.interval_seconds", take: (text) => ({ keys: list(text) }),
     },
-    remove_geofences: { title: "Remove fences", field: "Fences, one a line", example: "depot", take: (text) => ({ ids: list(text) }) },
+    remove_geofences: { title: "Remove fences", field: "Fences, one per line", example: "depot", take: (text) => ({ ids: list(text) }) },
     remove_all_geofences: { title: "Remove all its fences" },
     upload_log: { title: "Send its log" },
 };
 
 const words = {
-    waiting: ["open", "waiting", "It goes with the answer to the vehicle's next upload."],
-    offered: ["open", "sent", "The vehicle has not told its result yet."],
+    waiting: ["open", "waiting", "The command goes with the answer to the vehicle's next upload."],
+    offered: ["open", "sent", "The vehicle has not reported a result yet."],
     expired: ["failed", "expired"], withdrawn: ["failed", "taken back"],
 };
 
 export function describeState({ state, result }) {
     if (state !== "finished") return words[state] ?? ["open", state];
     if (result?.ok) return ["done", "done"];
-    return ["failed", "failed", typeof result?.error === "string" ? result.error : "The vehicle does not say why."];
+    return ["failed", "failed", typeof result?.error === "string" ? result.error : "The vehicle gives no reason."];
 }
 
 export const order = (id, command, values, seconds) => send("POST", `/v1/devices/${id}/commands`, {

@@ -29,13 +29,19 @@ export function confirm(title, text, word, action) {
 /** A form in a dialog. */
 export function ask(title, fields, word, action) {
     let dialog;
-    const body = form({ class: "form column" }, async (elements) => {
-        await action(elements);
+    const body = form({ class: "form column" }, async (elements, element) => {
+        await action(elements, element);
         dialog.close();
     }, ...fields, h("div", { class: "row" },
         h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"),
         h("button", { type: "submit", class: "primary" }, word)));
     dialog = show(title, body);
+}
+
+/** Content of its own, with a button that closes it. Returns the dialog. */
+export function panel(title, ...content) {
+    const dialog = show(title, ...content, h("div", { class: "row" }, h("button", { type: "button", onclick: () => dialog.close() }, "Close")));
+    return dialog;
 }
 
 /** What is shown once: it can be copied and saved, and is gone with the dialog. */
@@ -45,7 +51,7 @@ export function secret(title, explanation, text, fileName) {
     const save = fileName && h("a", {
         class: "button", download: fileName, href: URL.createObjectURL(new Blob([text], { type: "text/plain" })),
     }, "Save as a file");
-    dialog = show(title, h("p", { class: "notice warn" }, "This is shown once. Who has it can do what its owner can."),
+    dialog = show(title, h("p", { class: "notice warn" }, "This is shown once. Anybody who has it can do what its owner can."),
         h("p", {}, explanation), h("pre", { tabindex: "0", "aria-label": "The secret" }, text),
         h("div", { class: "row" }, save, copy, h("button", { type: "button", onclick: () => dialog.close() }, "Done")));
     dialog.addEventListener("close", () => save && URL.revokeObjectURL(save.href));

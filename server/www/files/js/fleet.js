@@ -90,6 +90,7 @@ function describe(vehicle, device) {
     vehicle.revoked = timeOf(device.revoked);
     vehicle.shownAgain = timeOf(device.token_shown_again);
     vehicle.other = text(device.other_installation);
+    [vehicle.plate, vehicle.note, vehicle.group] = [text(device.plate), text(device.note), text(device.group)];
     vehicle.seen = timeOf(device.seen);
     vehicle.status = statusOf(device.status);
     vehicle.statusReceived = timeOf(device.status_received);
@@ -171,6 +172,8 @@ export function open() {
         take(JSON.parse(event.data));
         tell();
     });
+    // An admin has changed names, groups or rights, or deleted a vehicle.
+    on("reload", () => load().catch(() => stream === source && again()));
     on("alive", () => {});
     stream.addEventListener("error", () => stream === source && again());
 }

@@ -5,8 +5,10 @@ const HOUR = 60 * MINUTE;
 
 /** A moving vehicle uploads every few minutes. */
 const SILENT_MOVING = 15 * MINUTE;
-/** A parked one says hourly that it lives, where heartbeats are on. */
-const SILENT_PARKED = 3 * HOUR;
+/** A parked one says that it lives where it has heartbeats: hourly, unless it says how often. */
+const HEARTBEAT = HOUR;
+/** So many in a row may get lost. */
+const LOST_HEARTBEATS = 3;
 const SILENT_LONG = 24 * HOUR;
 /** What waits so long in a vehicle does not get through. */
 const BACKLOG_AGE = HOUR;
@@ -26,7 +28,7 @@ export const levels = {
 export const order = Object.keys(levels);
 
 /** Of a vehicle that cannot be judged. */
-export const unreadable = { level: "warn", word: levels.warn, why: ["what it says of itself cannot be read"] };
+export const unreadable = { level: "warn", word: levels.warn, why: ["its status cannot be read"] };
 
 /** `{level, word, why}`: `why` is a list of sentences, empty when nothing is wrong. */
 export function judge(vehicle, now) {
@@ -37,14 +39,16 @@ export function judge(vehicle, now) {
     const isMoving = latest?.motion === "moving" && status?.state !== "stopped";
     const bad = [], warn = [];
     const quiet = duration(silence);
-    if (silence > SILENT_LONG) bad.push(`silent for ${quiet}`);
-    else if (silence > SILENT_PARKED) warn.push(`silent for ${quiet}`);
+    // Without heartbeats a parked vehicle has nothing to say: it is silent, and well.
+    const promised = status && status.heartbeat !== 0 ? LOST_HEARTBEATS * (status.heartbeat * 1000 || HEARTBEAT) : Infinity;
+    if (silence > Math.max(promised, SILENT_LONG)) bad.push(`silent for ${quiet}`);
+    else if (silence > promised) warn.push(`silent for ${quiet}`);
     else if (isMoving && silence > SILENT_MOVING) warn.push(`silent for ${quiet}, and was moving`);
     const receiver = Object.hasOwn(receivers, status?.receiver ?? "") ? receivers[status.receiver] : "";
     if (status?.state === "tracking" && receiver) bad.push(receiver);
     const waits = status?.oldest ? vehicle.statusReceived - status.oldest : 0;
-    if (waits > BACKLOG_AGE) warn.push(`data waits in it since ${duration(waits)}`);
-    else if (status?.pending > BACKLOG_ROWS) warn.push(`${status.pending.toLocaleString()} rows wait in it`);
+    if (waits > BACKLOG_AGE) warn.push(`unsent data for ${duration(waits)}`);
+    else if (status?.pending > BACKLOG_ROWS) warn.push(`${status.pending.toLocaleString()} rows not uploaded`);
     if (status?.state === "tracking" && status.motion === "moving" && latest && vehicle.seen - latest.time > BLIND) {
         warn.push(`no position for ${duration(vehicle.seen - latest.time)}`);
     }

@@ -106,7 +106,7 @@ function nameBroken() {
     const names = [...fleet.broken.values()];
     odd.hidden = !names.length;
     setText(odd, names.length ? `${names.slice(0, 5).join(", ")}${names.length > 5 ? ` and ${names.length - 5} more` : ""} cannot be shown in full: `
-        + "this page does not understand what it was told." : "");
+        + "this page does not understand the server's answer." : "");
 }
 
 async function leave() {

@@ -15,16 +15,22 @@ export class Player {
         });
         this.choice = h("select", { "aria-label": "Speed of the playback", onchange: () => { this.speed = Number(this.choice.value); } },
             speeds.map((speed) => h("option", { value: speed, selected: speed === this.speed }, `${speed} ×`)));
-        this.element = h("div", { class: "controls" }, this.button, this.slider, this.choice);
         this.paint();
     }
 
-    show(from, to, time) {
+    /** Plays the time from one moment to another; where there is something to see in it lies between `first` and `last`. */
+    show(from, to, first, last, time) {
         this.stop();
-        Object.assign(this, { from, to });
+        this.range(from, to, first, last);
+        this.go(time);
+    }
+
+    /** The same with other bounds; a playback goes on. */
+    range(from, to, first, last) {
+        Object.assign(this, { from, to, first, last });
         this.slider.min = from;
         this.slider.max = to;
-        this.go(time);
+        this.slider.value = this.time;
     }
 
     go(time) {
@@ -35,13 +41,13 @@ export class Player {
     }
 
     play() {
-        if (this.time >= this.to - 1000) this.go(this.from);
+        if (this.time >= Math.min(this.to, this.last) - 1000) this.go(Math.max(this.from, this.first));
         let last = performance.now();
         const step = (now) => {
             const next = this.time + (now - last) * this.speed;
             last = now;
             this.go(next);
-            if (next >= this.to) this.stop();
+            if (next >= Math.min(this.to, this.last)) this.stop();
             else if (this.frame) this.frame = requestAnimationFrame(step);
         };
         this.frame = requestAnimationFrame(step);

@@ -30,6 +30,6 @@ export function statusOf(value) {
     return {
         state: text(value.state), motion: text(value.motion), receiver: text(value.receiver), ignition: flag(value.ignition),
         pending: number(value.pending), oldest: timeOf(value.oldest_pending), odometer: number(value.odometer_meters),
-        uptime: number(value.uptime_seconds), version: text(value.version),
+        uptime: number(value.uptime_seconds), heartbeat: number(value.heartbeat_seconds), version: text(value.version),
     };
 }

@@ -12,6 +12,21 @@ export async function loadTrack(id, from, to, signal) {
     return unpack(await answer.arrayBuffer());
 }
 
+/** Both, as one: of the second, what is later than all of the first. */
+export function joined(first, second) {
+    const begin = first.count && second.count && second.times[0] <= first.times[first.count - 1]
+        ? Array.from(second.times).findIndex((time) => time > first.times[first.count - 1]) : 0;
+    if (begin < 0 || !second.count) return first;
+    const both = { count: first.count + second.count - begin };
+    for (const [key, values] of Object.entries(first)) {
+        if (key === "count") continue;
+        both[key] = new values.constructor(both.count);
+        both[key].set(values);
+        both[key].set(second[key].subarray(begin), first.count);
+    }
+    return both;
+}
+
 /** See PackedTrack.swift for the layout. */
 export function unpack(buffer) {
     const view = new DataView(buffer);

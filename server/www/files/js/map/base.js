@@ -1,9 +1,14 @@
 // A map: tiles where the operator has named some, else our own ground.
 import * as L from "../../leaflet/leaflet.esm.min.js";
+import { h } from "../dom.js";
 import { isStill } from "../theme.js";
 import { Ground } from "./ground.js";
 
-const meta = (name) => document.querySelector(`meta[name="beekon-${name}"]`).content;
+/** Tiles in a row that could not be loaded, before somebody is told. */
+const FAILURES = 3;
+
+/** Empty where the page does not have it: a shared link shows no map of ours, whose pictures go to users alone. */
+const meta = (name) => document.querySelector(`meta[name="beekon-${name}"]`)?.content ?? "";
 
 /** Whom the tiles come from; an address at its end becomes a link. Leaflet takes it as HTML: it gets escaped text. */
 export function attribution(text) {
@@ -22,20 +27,40 @@ export function makeMap(element, label) {
     element.setAttribute("aria-label", label);
     L.control.scale({ imperial: false, position: "bottomleft" }).addTo(map);
     const credit = L.control.attribution({ prefix: false, position: "bottomright" }).addTo(map);
-    const tiles = meta("tiles");
-    if (tiles) {
-        L.tileLayer(tiles, { maxZoom: 19, attribution: attribution(meta("attribution")) }).addTo(map);
-    } else {
-        // Not among the tiles, which the dark theme turns into their negative.
-        map.createPane("ground").style.zIndex = 200;
-        new Ground().addTo(map);
-        credit.addAttribution("Natural Earth");
-    }
+    // Beneath the tiles, so that it shows where they are missing; and not among them, which the dark theme turns into their negative.
+    map.createPane("ground").style.zIndex = 100;
+    new Ground().addTo(map);
+    credit.addAttribution("Natural Earth");
+    addTiles(map, element);
     const watcher = new ResizeObserver(() => map.invalidateSize({ animate: false }));
     watcher.observe(element);
     map.on("unload", () => watcher.disconnect());
     map.setView([30, 10], 2);
     return map;
+}
+
+/** Tiles of others, and above them those of the operator's own file. */
+function addTiles(map, element) {
+    const tiles = meta("tiles"), own = meta("map");
+    if (tiles) {
+        const layer = L.tileLayer(tiles, { maxZoom: 19, attribution: attribution(meta("attribution")) }).addTo(map);
+        const trouble = h("p", { class: "map-trouble", role: "status", hidden: true }, "The map's tiles cannot be loaded. Below them is the built-in map.");
+        let failed = 0;
+        layer.on("tileerror", () => { trouble.hidden = ++failed < FAILURES; });
+        layer.on("tileload", () => {
+            failed = 0;
+            trouble.hidden = true;
+        });
+        element.append(trouble);
+    }
+    if (own) {
+        const { url, zooms: [least, most], bounds: [west, south, east, north] } = JSON.parse(own);
+        L.tileLayer(url, {
+            // Enlarged beyond the finest; before the coarsest there would be too many to be drawn small.
+            minZoom: least, maxZoom: 19, maxNativeZoom: most, bounds: [[south, west], [north, east]],
+            attribution: attribution(meta("map-attribution") || (tiles ? "" : meta("attribution"))),
+        }).addTo(map);
+    }
 }
 
 /** The view of a map as a value of the address, and back. */

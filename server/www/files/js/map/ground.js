@@ -1,16 +1,21 @@
-// What is under everything where no tiles are: sea, land, coastlines (Natural Earth, public domain), and a graticule.
+// What is under everything: sea, land, coasts, borders and names (Natural Earth, public domain), and a graticule.
 import { color } from "../theme.js";
 import { CanvasLayer, project } from "./canvas-layer.js";
 
+/** Width in pixels from which a country's name is written, and the zoom from which towns are. */
+const NAMED = 60, TOWNS = 5;
+
 let loading = null;
 
-/** The lines, each as numbers on a world of size 1, with its bounds. */
-function coastline() {
-    loading ??= fetch(new URL("../../coastline.json", import.meta.url)).then((answer) => answer.json()).then(decode);
+/** Lines, each as numbers on a world of size 1 with its bounds, and names with their places. */
+function ground() {
+    loading ??= fetch(new URL("../../ground.json", import.meta.url)).then((answer) => answer.json()).then((read) => ({
+        coasts: decode(read.coasts, read.transform), borders: decode(read.borders, read.transform), names: names(read),
+    }));
     return loading;
 }
 
-function decode({ arcs, transform: { scale, translate } }) {
+function decode(arcs, { scale, translate }) {
     return arcs.map((arc) => {
         const xs = new Float32Array(arc.length), ys = new Float32Array(arc.length);
         let [east, north] = [0, 0], [west, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
@@ -29,13 +34,27 @@ function decode({ arcs, transform: { scale, translate } }) {
     });
 }
 
+/** Countries, the largest first, in the viewer's language, and then towns. */
+function names({ countries, towns }) {
+    const words = new Intl.DisplayNames(navigator.languages, { type: "region", fallback: "code" });
+    const placed = (text, longitude, latitude, width) => {
+        const [x, y] = project(latitude, longitude);
+        return { text, x, y, width };
+    };
+    return [
+        ...countries.map(([code, longitude, latitude, area]) =>
+            placed(/^[A-Z]{2}$/.test(code) ? words.of(code) : code, longitude, latitude, Math.sqrt(area) / 360)),
+        ...towns.map(([town, longitude, latitude]) => placed(town, longitude, latitude)),
+    ];
+}
+
 export const Ground = CanvasLayer.extend({
     options: { padding: 0.5, pane: "ground", name: "ground" },
 
     onAdd(map) {
         CanvasLayer.prototype.onAdd.call(this, map);
-        coastline().then((lines) => {
-            this._lines = lines;
+        ground().then((ground) => {
+            this._ground = ground;
             this.redraw();
         }, () => {
             // The graticule has to do.
@@ -46,15 +65,28 @@ export const Ground = CanvasLayer.extend({
         const { context, width, height } = view;
         context.fillStyle = color("sea");
         context.fillRect(0, 0, width, height);
-        if (this._lines) {
+        if (this._ground) {
             for (let world = view.first; world <= view.last; world++) this._drawLand(view, world);
         }
         this._drawGrid(view);
+        if (this._ground) this._drawNames(view);
     },
 
-    _drawLand({ context, width, height, scale, left, top }, world) {
-        const land = new Path2D();
-        for (const line of this._lines) {
+    _drawLand(view, world) {
+        const { context } = view, land = this._path(this._ground.coasts, view, world);
+        context.fillStyle = color("land");
+        context.strokeStyle = color("coast");
+        context.lineWidth = 1;
+        context.fill(land, "evenodd");
+        context.stroke(land);
+        context.setLineDash([4, 3]);
+        context.stroke(this._path(this._ground.borders, view, world));
+        context.setLineDash([]);
+    },
+
+    _path(lines, { width, height, scale, left, top }, world) {
+        const path = new Path2D();
+        for (const line of lines) {
             const from = (line.west + world) * scale - left, to = (line.right + world) * scale - left;
             if (to < 0 || from > width || line.bottom * scale - top < 0 || line.top * scale - top > height) continue;
             // Smaller than a dot: nobody sees it.
@@ -63,17 +95,38 @@ export const Ground = CanvasLayer.extend({
             for (let index = 0; index < line.xs.length; index++) {
                 const x = (line.xs[index] + world) * scale - left, y = line.ys[index] * scale - top;
                 if (Math.abs(x - lastX) < 0.7 && Math.abs(y - lastY) < 0.7) continue;
-                if (Number.isNaN(lastX)) land.moveTo(x, y);
-                else land.lineTo(x, y);
+                if (Number.isNaN(lastX)) path.moveTo(x, y);
+                else path.lineTo(x, y);
                 lastX = x;
                 lastY = y;
             }
         }
-        context.fillStyle = color("land");
-        context.strokeStyle = color("coast");
-        context.lineWidth = 1;
-        context.fill(land, "evenodd");
-        context.stroke(land);
+        return path;
+    },
+
+    /** A name is left out where it would lie on one that is written already. */
+    _drawNames({ context, width, height, scale, left, top, zoom, first, last }) {
+        context.fillStyle = color("grid-text");
+        context.strokeStyle = color("land");
+        context.lineWidth = 3;
+        context.lineJoin = "round";
+        context.textAlign = "center";
+        const taken = [];
+        for (const { text, x, y, width: wide } of this._ground.names) {
+            if (wide === undefined ? zoom < TOWNS : wide * scale < NAMED) continue;
+            context.font = `${wide === undefined ? "" : "600 "}12px system-ui, sans-serif`;
+            const half = context.measureText(text).width / 2 + 4;
+            for (let world = first; world <= last; world++) {
+                const [atX, atY] = [(x + world) * scale - left, y * scale - top];
+                if (atX < -half || atY < -10 || atX > width + half || atY > height + 10) continue;
+                const box = [atX - half, atY - 10, atX + half, atY + 6];
+                if (taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])) continue;
+                taken.push(box);
+                context.strokeText(text, atX, atY);
+                context.fillText(text, atX, atY);
+            }
+        }
+        context.textAlign = "start";
     },
 
     _drawGrid({ context, width, height, scale, left, top }) {

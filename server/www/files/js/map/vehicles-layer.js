@@ -1,11 +1,14 @@
 // All vehicles on two canvases: trails, which grow by a piece for each move, and marks above them.
+import * as L from "../../leaflet/leaflet.esm.min.js";
 import { color } from "../theme.js";
 import * as fleet from "../fleet.js";
 import { order } from "../health.js";
 import { CanvasLayer } from "./canvas-layer.js";
 
-/** Names are written when so few are in sight that they can be read. */
-const NAMED = 60;
+/** Names are written when so few are in sight that they can be read. Where there are more, those that lie on each other are shown
+    as their number: so many at least, in a square of so many pixels; from this zoom on they can be told apart, or never. */
+const NAMED = 60, CROWD = 3, SQUARE = 44;
+export const APART = 17;
 /** Milliseconds after which trails are drawn anew, so that their ends go. */
 const TRAIL_AGE = 30_000;
 const SIZE = 30;
@@ -62,27 +65,69 @@ export const Marks = CanvasLayer.extend({
     options: { name: "marks" },
     /** By id; drawn with a ring. */
     selected: null,
+    _crowds: [],
 
     draw(view) {
         this._sheet = this._sheet?.ground === color("halo") ? this._sheet : makeSheet();
         const { context, scale, left, top, width, height } = view;
-        const shown = order.map(() => []);
         this._places = [];
         for (const vehicle of fleet.placed()) {
             const { latest } = vehicle;
             for (let world = view.first; world <= view.last; world++) {
                 const x = (latest.x + world) * scale - left, y = latest.y * scale - top;
                 if (x < -SIZE || y < -SIZE || x > width + SIZE || y > height + SIZE) continue;
-                const place = { vehicle, x, y, level: fleet.health(vehicle).level };
-                shown[order.indexOf(place.level)].push(place);
-                this._places.push(place);
+                this._places.push({ vehicle, x, y, level: fleet.health(vehicle).level });
             }
         }
+        const [single, crowds] = this._places.length > NAMED && view.zoom < APART ? this._gather(view) : [this._places, []];
+        this._crowds = crowds;
         // The urgent ones last, so that nothing covers them.
-        for (const places of shown.reverse()) for (const place of places) this._mark(context, place);
+        const byUrgency = (a, b) => order.indexOf(b.level) - order.indexOf(a.level);
+        for (const place of [...single].sort(byUrgency)) this._mark(context, place);
+        for (const crowd of crowds.sort(byUrgency)) this._crowd(context, crowd);
         const ring = this._places.find(({ vehicle }) => vehicle.id === this.selected);
         if (ring) this._ring(context, ring);
         if (this._places.length <= NAMED) this._names(context);
+    },
+
+    /** Those of a square of the world, whatever is in sight of it; the selected vehicle stays by itself. */
+    _gather({ left, top }) {
+        const squares = new Map(), single = [], crowds = [];
+        for (const place of this._places) {
+            if (place.vehicle.id === this.selected) {
+                single.push(place);
+                continue;
+            }
+            const key = `${Math.floor((place.x + left) / SQUARE)} ${Math.floor((place.y + top) / SQUARE)}`;
+            if (squares.has(key)) squares.get(key).push(place);
+            else squares.set(key, [place]);
+        }
+        for (const places of squares.values()) {
+            if (places.length < CROWD) {
+                single.push(...places);
+                continue;
+            }
+            const middle = (key) => places.reduce((sum, place) => sum + place[key], 0) / places.length;
+            const level = order[Math.min(...places.map((place) => order.indexOf(place.level)))];
+            crowds.push({ x: middle("x"), y: middle("y"), level, places });
+        }
+        return [single, crowds];
+    },
+
+    _crowd(context, { x, y, level, places }) {
+        context.beginPath();
+        context.arc(x, y, radiusOf(places), 0, 7);
+        context.lineWidth = 3;
+        context.strokeStyle = color("halo");
+        context.fillStyle = color(colors[level]);
+        context.stroke();
+        context.fill();
+        context.fillStyle = color("halo");
+        context.font = "700 12px system-ui, sans-serif";
+        context.textAlign = "center";
+        context.textBaseline = "middle";
+        context.fillText(places.length, x, y);
+        context.textAlign = "start";
     },
 
     _mark(context, { vehicle, x, y, level }) {
@@ -121,10 +166,22 @@ export const Marks = CanvasLayer.extend({
         }
     },
 
+    /** A point of the map's element, on the canvas. */
+    _onCanvas(point) {
+        const corner = this._map.containerPointToLayerPoint([0, 0]).add(this._map.getPixelOrigin());
+        return [corner.x + point.x - this.view.left, corner.y + point.y - this.view.top];
+    },
+
+    /** Where those are that are shown as their number at a point of the map's element; undefined when none are there. */
+    crowdAt(point) {
+        const [x, y] = this._onCanvas(point);
+        const crowd = this._crowds.find((one) => (one.x - x) ** 2 + (one.y - y) ** 2 < radiusOf(one.places) ** 2);
+        return crowd && L.latLngBounds(crowd.places.map(({ vehicle }) => [vehicle.latest.latitude, vehicle.latest.longitude]));
+    },
+
     /** The vehicle nearest to a point of the map's element; undefined when none is near. */
     near(point) {
-        const corner = this._map.containerPointToLayerPoint([0, 0]).add(this._map.getPixelOrigin());
-        const x = corner.x + point.x - this.view.left, y = corner.y + point.y - this.view.top;
+        const [x, y] = this._onCanvas(point);
         let best, least = 18 * 18;
         for (const place of this._places) {
             const square = (place.x - x) ** 2 + (place.y - y) ** 2;
@@ -133,6 +190,8 @@ export const Marks = CanvasLayer.extend({
         return best;
     },
 });
+
+const radiusOf = (places) => 10 + 2 * String(places.length).length;
 
 /** Each mark once, in 33 directions (the first has none), to be copied from. */
 function makeSheet() {

@@ -4,22 +4,23 @@ import { ask, confirm, secret } from "../dialog.js";
 import { announce, h, keyed, setText } from "../dom.js";
 import * as fleet from "../fleet.js";
 import { ago, byName, count, moment } from "../format.js";
+import { links } from "./links.js";
 
 const PAGE = 200;
 
 export function screen(main) {
     let query = "", most = PAGE;
-    const search = h("input", { type: "search", placeholder: "Name or number", "aria-label": "Search devices", oninput: () => { query = search.value.toLowerCase(); most = PAGE; fill(); } });
+    const search = h("input", { type: "search", placeholder: "Name, plate, group or number", "aria-label": "Search devices", oninput: () => { query = search.value.toLowerCase(); most = PAGE; fill(); } });
     const rows = h("tbody"), claims = h("tbody"), claimTrouble = h("p", { class: "notice bad", role: "alert", hidden: true });
     const more = h("button", { type: "button", onclick: () => { most = Infinity; fill(); } });
     const table = (caption, heads, body) => h("div", { class: "table cards" }, h("table", {}, h("caption", { class: "hidden-text" }, caption),
-        h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col", class: text === "Added" || text === "Made" ? "less" : null }, text)))), body));
+        h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col", class: text === "Added" || text === "Created" ? "less" : null }, text)))), body));
     main.append(h("div", { class: "sheet" },
         h("div", { class: "row spread" }, h("h1", {}, "Devices"), h("div", { class: "row" }, search, h("button", { type: "button", class: "primary", onclick: add }, "Add a device"))),
-        table("Devices", ["Device", "Number", "Added", "Heard", "Tokens", "Actions"], rows), more,
+        table("Devices", ["Device", "Number", "Added", "Last seen", "Tokens", "Actions"], rows), more,
         h("div", { class: "row spread" }, h("h2", {}, "Claim codes"), h("button", { type: "button", onclick: addClaim }, "Make a claim code")),
         h("p", { class: "soft" }, "A code is for an image that many vehicles boot: each asks once, under a name of its own, and gets its tokens."),
-        claimTrouble, table("Claim codes", ["Code", "Made", "Good until", "Uses left", "Actions"], claims)));
+        claimTrouble, table("Claim codes", ["Code", "Created", "Valid until", "Uses left", "Actions"], claims)));
 
     const configuration = async (method, path, body) => {
         const answer = await request(path, { method, body, headers: { Accept: "application/toml" } });
@@ -27,7 +28,7 @@ export function screen(main) {
     };
 
     function show(name, text) {
-        secret(`Tokens of ${name}`, "These lines belong into /etc/beekond/beekond.toml of the vehicle; then: systemctl restart beekond", text, "beekond.toml");
+        secret(`Tokens of ${name}`, "Add these lines to /etc/beekond/beekond.toml on the vehicle, then run: systemctl restart beekond", text, "beekond.toml");
     }
 
     function add() {
@@ -40,7 +41,7 @@ export function screen(main) {
     }
 
     const renew = (vehicle) => confirm(`New tokens for ${vehicle.name}?`,
-        "Those that it has end at once: until the new ones are in its configuration it keeps its data and uploads nothing.", "Make new tokens", async () => {
+        "Its present tokens stop working at once: until the new ones are in its configuration, it keeps its data and uploads nothing.", "Make new tokens", async () => {
             const text = await configuration("POST", `/v1/devices/${vehicle.id}/tokens`);
             setTimeout(() => show(vehicle.name, text));
         });
@@ -52,31 +53,64 @@ export function screen(main) {
             announce(`${vehicle.name} is confirmed.`);
         });
 
-    const revoke = (vehicle) => confirm(`Revoke ${vehicle.name}?`, "Its tokens end for good, and its name stays taken. Its locations stay.", "Revoke", async () => {
+    async function edit(vehicle) {
+        let groups;
+        try {
+            ({ groups } = await read("/v1/groups"));
+        } catch (problem) {
+            announce(problem.message);
+            return;
+        }
+        const field = (label, name, value, maxlength) => h("label", { class: "field" }, label,
+            h("input", { name, value: value ?? "", maxlength, required: name === "name", autocomplete: "off" }));
+        const choice = h("select", { name: "group" }, h("option", { value: "" }, "none"), groups.map(({ name }) => h("option", {}, name)));
+        choice.value = vehicle.group ?? "";
+        ask(`Edit ${vehicle.name}`, [field("Name", "name", vehicle.name, 100), field("Number plate", "plate", vehicle.plate, 20),
+            field("Note", "note", vehicle.note, 500), h("label", { class: "field" }, "Group", choice)], "Save", async ({ name, plate, note, group }) => {
+            // What stays as it is, such as a name of before today's rule, is not sent.
+            const all = { name: name.value.trim(), plate: plate.value.trim(), note: note.value.trim(), group: group.value };
+            const changes = Object.fromEntries(Object.entries(all).filter(([key, value]) => value !== (vehicle[key] ?? "")));
+            if (!Object.keys(changes).length) return;
+            await send("PATCH", `/v1/devices/${vehicle.id}`, changes);
+            await fleet.load();
+            announce(`${all.name} is saved.`);
+        });
+    }
+
+    const remove = (vehicle) => confirm(`Delete ${vehicle.name}?`,
+        "All that it has sent is deleted with it, for good: its locations, events, commands and logs. Its tokens end at once.", "Delete it", async () => {
+            await send("DELETE", `/v1/devices/${vehicle.id}/data`);
+            await fleet.load();
+            announce(`${vehicle.name} is deleted.`);
+        });
+
+    const revoke = (vehicle) => confirm(`Revoke ${vehicle.name}?`, "Its tokens end for good, and links to it. Its locations stay; another vehicle can have its name once this one has been renamed.", "Revoke", async () => {
         await send("DELETE", `/v1/devices/${vehicle.id}`);
         await fleet.load();
         announce(`${vehicle.name} is revoked.`);
     });
 
     function fill() {
-        const found = [...fleet.vehicles.values()].filter(({ name, id }) => name.toLowerCase().includes(query) || String(id) === query)
+        const found = [...fleet.vehicles.values()].filter(({ name, id, plate, group }) => `${name}\n${plate ?? ""}\n${group ?? ""}`.toLowerCase().includes(query) || String(id) === query)
             .sort((a, b) => Boolean(a.revoked) - Boolean(b.revoked) || byName(a, b));
         // A key with its state: what can be done with it differs.
-        keyed(rows, found.slice(0, most), (vehicle) => `${vehicle.id}${vehicle.revoked ? "-" : vehicle.other ?? ""}`, (vehicle) => h("tr", {},
+        keyed(rows, found.slice(0, most), (vehicle) => [vehicle.id, vehicle.revoked ? "-" : vehicle.other ?? "", vehicle.name, vehicle.plate, vehicle.note, vehicle.group].join("\n"), (vehicle) => h("tr", {},
             h("th", { scope: "row" }), h("td", { class: "number", "data-label": "number" }), h("td", { class: "nowrap less", "data-label": "added" }), h("td", { class: "nowrap", "data-label": "heard" }),
-            h("td", { "data-label": "tokens" }), h("td", { class: "actions" }, vehicle.revoked ? "" : [
+            h("td", { "data-label": "tokens" }), h("td", { class: "actions" }, h("button", { type: "button", "aria-label": `Edit ${vehicle.name}`, onclick: () => edit(vehicle) }, "Edit"), " ", vehicle.revoked ? "" : [
+                h("button", { type: "button", "aria-label": `Share ${vehicle.name}`, onclick: () => links(vehicle) }, "Share"), " ",
                 vehicle.other ? [h("button", { type: "button", "aria-label": `Confirm the installation of ${vehicle.name}`, onclick: () => bind(vehicle) }, "Confirm"), " "] : "",
                 h("button", { type: "button", "aria-label": `New tokens for ${vehicle.name}`, onclick: () => renew(vehicle) }, "New tokens"), " ",
-                h("button", { type: "button", class: "danger", "aria-label": `Revoke ${vehicle.name}`, onclick: () => revoke(vehicle) }, "Revoke")])), (row, vehicle) => {
+                h("button", { type: "button", class: "danger", "aria-label": `Revoke ${vehicle.name}`, onclick: () => revoke(vehicle) }, "Revoke"), " "],
+            h("button", { type: "button", class: "danger", "aria-label": `Delete ${vehicle.name}`, onclick: () => remove(vehicle) }, "Delete"))), (row, vehicle) => {
             const [name, number, added, seen, state] = row.children;
-            setText(name, vehicle.name);
+            setText(name, [vehicle.name, vehicle.plate, vehicle.group && `group ${vehicle.group}`].filter(Boolean).join(", "));
             setText(number, String(vehicle.id));
             setText(added, vehicle.created ? moment(vehicle.created) : "");
             fleet.safely(vehicle, () => setText(seen, vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : "never"));
             // Where tokens were stolen, both may be so.
             setText(state, vehicle.revoked ? "revoked" : [
                 vehicle.other && "another installation uploads with them, without commands",
-                vehicle.shownAgain && `an old one was shown again ${moment(vehicle.shownAgain)}: copied, restored from a backup, or stolen; if nothing is heard of it, it needs new tokens`,
+                vehicle.shownAgain && `an old token was used again ${moment(vehicle.shownAgain)}: copied, restored from a backup, or stolen; if the device is silent, it needs new tokens`,
             ].filter(Boolean).join("; ") || "good");
         });
         more.hidden = found.length <= most;
@@ -85,7 +119,7 @@ export function screen(main) {
 
     function addClaim() {
         const field = (label, name, value, max) => h("label", { class: "field" }, label, h("input", { name, type: "number", value, min: 1, max, required: true }));
-        ask("Make a claim code", [field("Devices that may use it", "uses", 10, 1_000_000), field("Days for which it is good", "days", 7, 366)], "Make it", async (fields) => {
+        ask("Make a claim code", [field("Devices that may use it", "uses", 10, 1_000_000), field("Days for which it is valid", "days", 7, 366)], "Make it", async (fields) => {
             const claim = await (await send("POST", "/v1/claims", { uses: Number(fields.uses.value), days: Number(fields.days.value) })).json();
             await fillClaims();
             setTimeout(() => secret(`Claim code ${claim.id}`, `For ${count(claim.uses)} devices, until ${moment(Date.parse(claim.expires))}. A vehicle uses it with POST ${location.origin}/v1/enroll`, claim.code));
@@ -98,7 +132,7 @@ export function screen(main) {
             claims.replaceChildren(...all.map((claim) => h("tr", {}, h("th", { scope: "row" }, `Code ${claim.id}`), h("td", { class: "nowrap less", "data-label": "made" }, moment(Date.parse(claim.created))),
                 h("td", { class: "nowrap", "data-label": "until" }, moment(Date.parse(claim.expires))), h("td", { class: "number", "data-label": "uses left" }, count(claim.uses)),
                 h("td", { class: "actions" }, h("button", { type: "button", class: "danger", "aria-label": `End code ${claim.id}`, onclick: () => confirm(
-                    `End code ${claim.id}?`, "It buys nothing any more. Devices that have used it stay.", "End it", async () => {
+                    `End code ${claim.id}?`, "It can no longer be used. Devices that have used it stay.", "End it", async () => {
                         await send("DELETE", `/v1/claims/${claim.id}`);
                         await fillClaims();
                     }) }, "End")))));

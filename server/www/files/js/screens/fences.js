@@ -33,12 +33,12 @@ export function screen(main, parts, values) {
         h("details", {}, h("summary", {}, "In numbers"), h("p", { class: "soft", id: "shape-help" },
             "A circle: latitude, longitude and radius in metres. A polygon: latitude and longitude of a corner on each line."), numbers, trouble),
         h("h2", {}, "2. Name"), h("label", { class: "field" }, "Name of the fence", h("input", { name: "name", required: true, maxlength: 100 })),
-        checkbox("entry", "Tell when it is entered"), checkbox("exit", "Tell when it is left"),
+        checkbox("entry", "Report when it is entered"), checkbox("exit", "Report when it is left"),
         h("h2", {}, "3. Vehicles"), search, h("div", { class: "row" }, h("button", { type: "button", onclick: () => choose(matching().map(({ id }) => id)) }, "All of these"),
             h("button", { type: "button", onclick: () => choose([]) }, "None"), number), boxes,
         h("button", { type: "submit", class: "primary" }, "Send the fence"));
     main.append(h("div", { class: "beside" },
-        h("aside", { "aria-label": "A fence" }, h("h1", {}, "Fences"), sheet, h("section", { "aria-label": "Fences of the vehicle" }, h("h2", {}, "What it has"), known)), element));
+        h("aside", { "aria-label": "A fence" }, h("h1", {}, "Fences"), sheet, h("section", { "aria-label": "Fences of the vehicle" }, h("h2", {}, "Current fences"), known)), element));
 
     const map = makeMap(element, "Map to draw fences on");
     const marks = new Marks().addTo(map), existing = L.layerGroup().addTo(map);
@@ -61,8 +61,8 @@ export function screen(main, parts, values) {
         if (pen.kind && document.activeElement !== numbers) numbers.value = fence ? text(fence) : "";
         setText(hint, !pen.kind ? "Or write it in numbers."
             : pen.isDone ? `A ${describe(fence)}.`
-                : pen.kind === "circle" ? (pen.points.length ? "Now press at its edge." : "Press on the map at its centre.")
-                    : `Press on the map at each corner${pen.points.length ? `; ${pen.points.length} so far.` : "."}`);
+                : pen.kind === "circle" ? (pen.points.length ? "Now click on its edge." : "Click on the map at its centre.")
+                    : `Click on the map at each corner${pen.points.length ? `; ${pen.points.length} so far.` : "."}`);
     }
 
     function text(fence) {

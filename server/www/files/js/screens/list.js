@@ -11,7 +11,7 @@ const PAGE = 200;
 const columns = {
     health: { title: "State", by: (vehicle) => order.indexOf(fleet.health(vehicle).level) },
     name: { title: "Vehicle", by: (vehicle) => vehicle.name.toLowerCase() },
-    seen: { title: "Heard", by: (vehicle) => -vehicle.seen, isNumber: true },
+    seen: { title: "Last seen", by: (vehicle) => -vehicle.seen, isNumber: true },
     speed: { title: "Speed", by: (vehicle) => -(vehicle.latest?.speed ?? -1), isNumber: true },
     pending: { title: "Pending", by: (vehicle) => -(vehicle.status?.pending ?? -1), isNumber: true },
     odometer: { title: "Odometer", by: (vehicle) => -(vehicle.status?.odometer ?? -1), isNumber: true, isLess: true },
@@ -23,7 +23,7 @@ export function screen(main, parts, values) {
     let isDown = values.get("down") === "1", most = PAGE;
 
     const search = h("input", {
-        type: "search", value: query, placeholder: "Name, number, model, version", "aria-label": "Search vehicles",
+        type: "search", value: query, placeholder: "Name, plate, group, model, version", "aria-label": "Search vehicles",
         oninput: () => { query = search.value; most = PAGE; change({ q: query }); },
     });
     const chips = h("div", { class: "chips", role: "group", "aria-label": "Show only" });
@@ -59,7 +59,7 @@ export function screen(main, parts, values) {
         const rows = [...fleet.vehicles.values()].filter((vehicle) => {
             if (level && fleet.health(vehicle).level !== level) return false;
             return fleet.safely(vehicle, () => {
-                const text = `${vehicle.name} ${vehicle.id} ${vehicle.model ?? ""} ${vehicle.version ?? ""}`.toLowerCase();
+                const text = `${vehicle.name} ${vehicle.id} ${vehicle.plate ?? ""} ${vehicle.group ?? ""} ${vehicle.model ?? ""} ${vehicle.version ?? ""}`.toLowerCase();
                 return words.every((word) => text.includes(word));
             }, true);
         });

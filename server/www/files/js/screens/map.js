@@ -4,7 +4,7 @@ import * as fleet from "../fleet.js";
 import { ago, byName, count, heading, place, speed } from "../format.js";
 import { order } from "../health.js";
 import { L, makeMap, removeMap, setView, viewText } from "../map/base.js";
-import { Marks, Trails } from "../map/vehicles-layer.js";
+import { APART, Marks, Trails } from "../map/vehicles-layer.js";
 import { address, note } from "../router.js";
 
 /** Rows of the list beside the map; more are found by the search. */
@@ -29,9 +29,13 @@ export function screen(main, parts, values) {
     isPlaced = setView(map, values.get("at"));
     map.on("moveend", () => note({ at: viewText(map) }));
     map.on("dragstart", () => { follows = false; note({ follow: "" }); showPlate(); });
-    map.on("click", (event) => select(marks.near(event.containerPoint)?.id ?? null));
-    map.on("mousemove", (event) => {
-        element.classList.toggle("over-vehicle", Boolean(marks.near(event.containerPoint)));
+    map.on("click", ({ containerPoint }) => {
+        const crowd = marks.crowdAt(containerPoint);
+        if (crowd) map.fitBounds(crowd, { padding: [60, 60], maxZoom: Math.max(APART, map.getZoom() + 1) });
+        else select(marks.near(containerPoint)?.id ?? null);
+    });
+    map.on("mousemove", ({ containerPoint }) => {
+        element.classList.toggle("over-vehicle", Boolean(marks.crowdAt(containerPoint) ?? marks.near(containerPoint)));
     });
 
     function fit() {
@@ -72,7 +76,7 @@ export function screen(main, parts, values) {
         // The buttons stay where they are: one of them may have the focus.
         const facts = h("div", {}, h("div", { class: "row spread" }, h("h2", {}, vehicle.name), h("span", { class: `health ${level}` }, word)),
             why.length ? h("p", { class: `notice ${level}` }, why.join("; ")) : null,
-            h("dl", { class: "facts" }, fact("Heard", vehicle.seen && ago((fleet.now() - vehicle.seen) / 1000)),
+            h("dl", { class: "facts" }, fact("Last seen", vehicle.seen && ago((fleet.now() - vehicle.seen) / 1000)),
                 fact("Speed", latest?.speed !== undefined && `${speed(latest.speed)}${latest.bearing !== undefined ? `, ${heading(latest.bearing)}` : ""}`),
                 fact("Place", latest ? place(latest.latitude, latest.longitude) : vehicle.seen && "no position kept"),
                 fact("Pending", status?.pending !== undefined && count(status.pending)),

@@ -16,11 +16,11 @@ export function dayBar(chosen) {
     const first = h("input", { type: "datetime-local", name: "from", "aria-label": "From", step: 1 });
     const last = h("input", { type: "datetime-local", name: "to", "aria-label": "To", step: 1 });
     const complaint = h("span", { class: "soft", role: "alert" });
-    const details = h("details", {}, h("summary", {}, "From and to"), h("div", { class: "days" }, first, last, h("button", {
+    const details = h("details", {}, h("summary", {}, "Other dates"), h("div", { class: "days" }, first, last, h("button", {
         type: "button", onclick: () => {
             const [from, to] = [first, last].map((input) => new Date(input.value).getTime());
             const isGood = from < to && to - from <= LONGEST;
-            complaint.textContent = isGood ? "" : "From lies before to, by a month at most.";
+            complaint.textContent = isGood ? "" : "“From” must be before “to”, by a month at most.";
             if (isGood) chosen(from, to);
         },
     }, "Show"), complaint));

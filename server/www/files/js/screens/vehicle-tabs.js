@@ -69,7 +69,7 @@ export class Tabs {
             const again = () => this.loadCommands();
             return [commandForm(this.id, again), commands.length
                 ? h("ul", { class: "items" }, commands.slice(0, 200).map((entry) => commandItem(this.id, entry, again)))
-                : h("p", { class: "soft" }, isAdmin() ? "None was sent yet." : "None was sent yet. Admins can send some.")];
+                : h("p", { class: "soft" }, isAdmin() ? "No command has been sent yet." : "No command has been sent yet. Admins can send commands.")];
         });
     }
 

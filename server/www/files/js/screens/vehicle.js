@@ -1,5 +1,5 @@
 // One vehicle: a stretch of its time on a map, over time, and in words.
-import { h, setText } from "../dom.js";
+import { h, icon, setText } from "../dom.js";
 import * as fleet from "../fleet.js";
 import { ago, count, dayOf, distance, duration, heading, place, rangeOf, speed, stamp, timeOfDay } from "../format.js";
 import { Chart } from "../chart.js";
@@ -8,41 +8,55 @@ import { TrackLayer } from "../map/track-layer.js";
 import { fencesOf, shapeOf } from "../map/shapes.js";
 import { Player } from "../player.js";
 import { note } from "../router.js";
-import { indexAt, loadTrack, motionOf, sums } from "../track.js";
+import { indexAt, joined, loadTrack, motionOf, sums } from "../track.js";
 import { dayBar } from "./vehicle-days.js";
 import { Tabs } from "./vehicle-tabs.js";
+
+/** Milliseconds between two looks at what has come, and of the least that the chart shows. */
+const GROWTH = 5000, CLOSEST = 60_000;
 
 export function screen(main, parts, values) {
     const id = Number(parts[1]);
     let track = null, chosen = null, loading = null, isPlaced = false;
     let [from, to] = stretch(values);
+    /** What chart and slider show of it. */
+    let view = [from, to];
+    let growth = null, grown = 0;
 
     const name = h("h1", {}, `Vehicle ${id}`), mark = h("span", { class: "health" }), why = h("p", { class: "notice", hidden: true });
     const facts = h("dl", { class: "facts" });
     const total = { meters: h("dd"), moving: h("dd"), top: h("dd") };
     const trouble = h("p", { class: "notice bad", role: "alert", hidden: true });
     const days = dayBar((first, last) => { [from, to] = [first, last]; chosen = null; isPlaced = false; open(); });
-    const tabs = new Tabs(id, values.get("tab"), choose, (time) => { player.stop(); player.go(time); }, showFences);
+    const tabs = new Tabs(id, values.get("tab"), choose, seek, showFences);
     const element = h("div", { class: "map" }), readout = h("p", { class: "readout" });
-    const chart = new Chart((time) => { player.stop(); player.go(time); });
+    const chart = new Chart((time) => { player.stop(); player.go(time); }, zoom);
     const player = new Player(moved);
-    main.append(h("div", { class: "vehicle" },
+    const button = (label, name, onclick) => h("button", { type: "button", "aria-label": label, title: label, onclick }, icon(name));
+    const all = h("button", { type: "button", hidden: true, onclick: () => lookAt(from, Infinity) }, "All of it");
+    const missing = h("p", { class: "notice bad", role: "alert", hidden: true }, `There is no vehicle ${id}. `, h("a", { href: "#/fleet" }, "All vehicles"));
+    const frame = h("div", { class: "vehicle" },
         h("div", { class: "side" },
             h("div", { class: "head" }, h("div", { class: "row spread" }, name, mark), why, days.element, trouble,
                 h("dl", { class: "sums" }, h("div", {}, h("dt", {}, "Distance"), total.meters),
                     h("div", {}, h("dt", {}, "In motion"), total.moving), h("div", {}, h("dt", {}, "Top speed"), total.top))),
             h("div", { class: "rest" }, tabs.element, h("section", { "aria-label": "The vehicle" }, h("h2", {}, "Now"), facts))),
-        element, h("div", { class: "deck" }, chart.element, player.element, readout)));
+        element, h("div", { class: "deck" }, chart.element, player.slider, h("div", { class: "controls" }, player.button, player.choice,
+            button("Zoom out of the chart", "minus", () => zoom(player.time, 2)), button("Zoom into the chart", "plus", () => zoom(player.time, 0.5)), all, readout)));
+    main.append(missing, frame);
 
-    const map = makeMap(element, "Map of the vehicle's way");
+    const map = makeMap(element, "Map of the vehicle's track");
     const layer = new TrackLayer().addTo(map), fences = L.layerGroup().addTo(map), ends = L.layerGroup().addTo(map);
-    const dot = L.circleMarker([0, 0], { radius: 9, className: "cursor-dot", interactive: false });
+    const arrow = h("div", { class: "cursor-dot" });
+    const dot = L.marker([0, 0], { icon: L.divIcon({ className: "", html: arrow, iconSize: [22, 22] }), interactive: false, keyboard: false });
     isPlaced = setView(map, values.get("at"));
     map.on("moveend", () => note({ at: viewText(map) }));
     map.on("click", seekNear);
 
     async function open(time) {
         loading?.abort();
+        growth?.abort();
+        growth = null;
         const mine = loading = new AbortController();
         note({ from: stamp(from), to: stamp(to) });
         days.show(from, to);
@@ -62,11 +76,9 @@ export function screen(main, parts, values) {
     }
 
     function show(time) {
-        const { meters, moving, top } = sums(track);
-        setText(total.meters, distance(meters));
-        setText(total.moving, duration(moving));
-        setText(total.top, track.count ? speed(top) : "–");
+        showSums();
         layer.show(track);
+        view = [from, shownTo()];
         drawChart();
         ends.clearLayers();
         if (track.count) {
@@ -78,12 +90,73 @@ export function screen(main, parts, values) {
             const vehicle = fleet.vehicles.get(id), latest = vehicle && fleet.safely(vehicle, (one) => one.latest);
             if (!isPlaced && latest) map.setView([latest.latitude, latest.longitude], 13, { animate: false });
         }
-        player.show(from, shownTo(), time ?? (track.count ? track.times[0] : from));
+        view = [from, shownTo()];
+        all.hidden = true;
+        player.show(...view, ...bounds(), time ?? bounds()[1]);
+    }
+
+    /** When the first and the last location were. */
+    const bounds = () => (track?.count ? [track.times[0], track.times[track.count - 1]] : [from, from]);
+
+    /** What has come since, of a day that is not over. Nothing moves for whoever looks at another moment. */
+    async function grow() {
+        const vehicle = fleet.vehicles.get(id), now = fleet.now();
+        const latest = vehicle && fleet.safely(vehicle, (one) => one.latest?.time);
+        if (!track || growth || now < from || now > to || !(latest > bounds()[1]) || performance.now() - grown < GROWTH) return;
+        const mine = growth = new AbortController();
+        grown = performance.now();
+        try {
+            const more = await loadTrack(id, bounds()[1], to, mine.signal);
+            const [, last] = bounds();
+            const before = track.count, isAtEnd = player.time >= last, isWhole = all.hidden;
+            track = joined(track, more);
+            if (track.count > before) {
+                showSums();
+                layer.show(track, layer.chosen);
+                dot.addTo(map);
+            }
+            if (isWhole) view = [from, shownTo()];
+            drawChart();
+            player.range(...view, ...bounds());
+            if (isAtEnd && track.count > before) player.go(bounds()[1]);
+        } catch {
+            // The next try is a few seconds away.
+        }
+        if (growth === mine) growth = null;
+    }
+
+    /** Chart and slider show this much, and the moment that is looked at. */
+    function lookAt(first, last) {
+        const most = shownTo();
+        view = [Math.max(from, Math.round(first)), Math.min(most, Math.round(last))];
+        all.hidden = view[0] <= from && view[1] > most - 1000;
+        drawChart();
+        player.range(...view, ...bounds());
+        if (player.time < view[0] || player.time > view[1]) {
+            player.stop();
+            player.go(player.time);
+        }
+    }
+
+    /** Around a moment, which stays where it is. */
+    function zoom(time, factor) {
+        if (!track) return;
+        const span = Math.max(CLOSEST, Math.min(shownTo() - from, (view[1] - view[0]) * factor));
+        const part = (time - view[0]) / (view[1] - view[0]);
+        const first = Math.max(from, Math.min(shownTo() - span, time - span * part));
+        lookAt(first, first + span);
+    }
+
+    function showSums() {
+        const { meters, moving, top } = sums(track);
+        setText(total.meters, distance(meters));
+        setText(total.moving, duration(moving));
+        setText(total.top, track.count ? speed(top) : "–");
     }
 
     /** Of today there is no more than until now. */
     const shownTo = () => Math.max(from + 60_000, Math.min(to, Math.max(fleet.now(), track?.times[track.count - 1] ?? 0)));
-    const drawChart = () => chart.show(track, from, shownTo(), tabs.trips, chosen);
+    const drawChart = () => chart.show(track, ...view, tabs.trips, chosen);
 
     function fit(first, last) {
         let [south, north, west, east] = [90, -90, 999, -999];
@@ -110,6 +183,9 @@ export function screen(main, parts, values) {
         const latitude = track.latitudes[index] + (track.latitudes[next] - track.latitudes[index]) * part;
         const longitude = track.longitudes[index] + (track.longitudes[next] - track.longitudes[index]) * part;
         dot.setLatLng([latitude, longitude]);
+        const isMoving = !Number.isNaN(track.bearings[index]) && motionOf(track, index) === "moving";
+        arrow.classList.toggle("has-heading", isMoving);
+        arrow.style.rotate = isMoving ? `${track.bearings[index]}deg` : "";
         if (isPlaying && !map.getBounds().pad(-0.1).contains([latitude, longitude])) map.panTo([latitude, longitude], { animate: false });
         const late = (time - track.times[index]) / 1000;
         const item = (label, text, key) => h("span", { class: key }, `${label} `, h("b", {}, text));
@@ -123,6 +199,13 @@ export function screen(main, parts, values) {
         ].filter(Boolean));
     }
 
+    /** A moment that somebody has chosen, though the chart may not show it. */
+    function seek(time) {
+        player.stop();
+        if (time < view[0] || time > view[1]) lookAt(from, Infinity);
+        player.go(time);
+    }
+
     function seekNear({ containerPoint }) {
         if (!track?.count) return;
         const { view } = layer, corner = map.containerPointToLayerPoint([0, 0]).add(map.getPixelOrigin());
@@ -132,10 +215,7 @@ export function screen(main, parts, values) {
             const square = (track.xs[index] * view.scale - x) ** 2 + (track.ys[index] * view.scale - y) ** 2;
             if (square < least) [best, least] = [index, square];
         }
-        if (best >= 0) {
-            player.stop();
-            player.go(track.times[best]);
-        }
+        if (best >= 0) seek(track.times[best]);
     }
 
     /** A trip of the list; the same again: all of the day. */
@@ -151,12 +231,14 @@ export function screen(main, parts, values) {
                 ends.addLayer(L.circleMarker([track.latitudes[index], track.longitudes[index]], { radius: 6, className: "trip-end", interactive: false }));
             }
             player.stop();
-            player.go(Date.parse(chosen.start));
+            const [start, end] = [Date.parse(chosen.start), Date.parse(chosen.end)], margin = (end - start) / 20;
+            lookAt(start - margin, end + margin);
+            player.go(start);
         } else {
             layer.show(track);
             fit(0, track.count - 1);
+            lookAt(from, Infinity);
         }
-        drawChart();
         return chosen;
     }
 
@@ -171,13 +253,10 @@ export function screen(main, parts, values) {
 
     function showNow() {
         const vehicle = fleet.vehicles.get(id);
-        if (!vehicle) {
-            if (fleet.state === "live") {
-                trouble.textContent = `There is no vehicle ${id}.`;
-                trouble.hidden = false;
-            }
-            return;
-        }
+        const isMissing = !vehicle && fleet.state === "live";
+        missing.hidden = !isMissing;
+        frame.hidden = isMissing;
+        if (!vehicle) return;
         setText(name, vehicle.name);
         setText(document.querySelector("title"), `${vehicle.name} – beekon`);
         const { level, word, why: reasons } = fleet.health(vehicle);
@@ -192,7 +271,7 @@ export function screen(main, parts, values) {
     function fillFacts(vehicle) {
         const { latest, status } = vehicle;
         const rows = [
-            ["Heard", vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : "never"],
+            ["Last seen", vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : "never"],
             ["Place", latest ? `${place(latest.latitude, latest.longitude)}, ${ago((fleet.now() - latest.time) / 1000)}`
                 : vehicle.seen && "no position kept"],
             ["Speed", latest?.speed !== undefined && speed(latest.speed)], ["Tracking", status?.state], ["Receiver", status?.receiver?.replaceAll("_", " ")],
@@ -207,12 +286,14 @@ export function screen(main, parts, values) {
     tabs.whenTrips = () => track && drawChart();
     showNow();
     open(Date.parse(values.get("t") ?? "") || undefined);
-    const end = fleet.follow((news, all) => {
-        if (all || news.has(fleet.vehicles.get(id))) showNow();
+    const end = fleet.follow((news, everything) => {
+        if (everything || news.has(fleet.vehicles.get(id))) showNow();
+        grow();
     });
     return {
         close() {
             loading?.abort();
+            growth?.abort();
             player.stop();
             chart.close();
             end();

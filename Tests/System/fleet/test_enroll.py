@@ -25,6 +25,8 @@ STRACE = shutil.which("strace")
 
 @unittest.skipUnless(os.access(PROGRAM, os.X_OK), "no beekon-server: build it")
 class EnrollTest(SystemTest):
+    real_time = True
+
     def setUp(self):
         super().setUp()
         self.server = Server(self.folder())

@@ -70,7 +70,7 @@ struct UploadAdvice {
         case "permanent":
             let batch = isOneRow ? "" : "or \(names.table).batch_size after 413, "
             return
-                "Retrying will not change the answer\(code) of \(names.server): correct \(names.table).url, "
+                "The answer\(code) of \(names.server) stays the same on every retry: correct \(names.table).url, "
                 + batch + again
         default: return "\(names.upload) failed\(code): journalctl -u beekond says why. \(kept)"
         }

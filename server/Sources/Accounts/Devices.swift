@@ -314,7 +314,7 @@ package enum Devices {
                 guard others.isEmpty else {
                     throw StoreError(
                         .conflict, operation: "rename a device",
-                        message: "there is a device '\(name)' already")
+                        message: "there is already a device '\(name)'")
                 }
                 try session.run("UPDATE devices SET name = $1 WHERE id = $2", .text(name), .integer(device))
             }

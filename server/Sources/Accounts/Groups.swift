@@ -34,7 +34,7 @@ package enum Groups {
                 """, .integer(id), .text(name), .integer(now.milliseconds))
             guard !rows.isEmpty else {
                 throw StoreError(
-                    .conflict, operation: "add a group", message: "there is a group '\(name)' already")
+                    .conflict, operation: "add a group", message: "there is already a group '\(name)'")
             }
             return GroupEntry(name: name, created: now, devices: 0, readers: 0)
         }

@@ -134,7 +134,7 @@ class IngestTests(ServerTest):
     def test_verbs_without_a_server_and_the_lock(self):
         second = self.under_test.verb("device", "add", "--json", "van")
         self.assertNotEqual(second.returncode, 0)
-        self.assertIn("there is a device 'van' already", second.stderr)
+        self.assertIn("there is already a device 'van'", second.stderr)
         # Only an operator knows how a vehicle reaches this server; none is made before that is said.
         self.assertIn("--url https://", self.under_test.verb("device", "add", "bus").stderr)
         lines = self.under_test.verb("device", "add", "bus", "--url", "https://fleet.example.org/").stdout

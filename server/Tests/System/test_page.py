@@ -401,7 +401,7 @@ class ScreenTests(PageTest):
         page.get_by_role("button", name="Add a device").click()
         page.get_by_label("Name", exact=True).fill("Bus 100")
         page.get_by_role("button", name="Add", exact=True).click()
-        page.get_by_role("alert").get_by_text("there is a device 'Bus 100' already").wait_for()
+        page.get_by_role("alert").get_by_text("there is already a device 'Bus 100'").wait_for()
 
     def test_tokens_that_were_stolen_are_told_while_somebody_looks(self):
         """That an old token was used again, and that another installation uploads: both."""

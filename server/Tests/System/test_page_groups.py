@@ -93,7 +93,7 @@ class GroupScreenTests(PageTest):
         name = page.get_by_label("Name", exact=True)
         name.fill("Truck 1")
         page.keyboard.press("Enter")
-        page.get_by_role("alert").get_by_text("there is a device 'Truck 1' already").wait_for()
+        page.get_by_role("alert").get_by_text("there is already a device 'Truck 1'").wait_for()
         name.fill("Hired van 2")
         page.keyboard.press("Enter")
         page.get_by_role("button", name="Delete Hired van 2").click()

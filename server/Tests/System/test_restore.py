@@ -135,7 +135,7 @@ class RestoreTests(RestoreTest):
             database.execute("CREATE TABLE t(x)")
         database.close()
         Path(text).write_text("nothing\n" * 1000, encoding="utf-8")
-        for path, reason in ((damaged, "damaged"), (foreign, "something else"), (text, "not a database"),
+        for path, reason in ((damaged, "damaged"), (foreign, "another program"), (text, "not a database"),
                              (os.path.join(self.folder, "none"), "No such file"), (self.folder, "not a regular file"),
                              (server.database, "the database itself")):
             with self.subTest(path=path):

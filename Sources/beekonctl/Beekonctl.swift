@@ -47,9 +47,7 @@ struct Beekonctl: ParsableCommand {
                 ]),
             CommandGroup(
                 name: "Set-up",
-                subcommands: [
-                    EnrollCommand.self, ConfigCommand.self, ReloadCommand.self, AuthCommand.self,
-                ]),
+                subcommands: [ConfigCommand.self, ReloadCommand.self, AuthCommand.self]),
             CommandGroup(name: "Support", subcommands: [ReportCommand.self, MetricsCommand.self]),
         ])
 

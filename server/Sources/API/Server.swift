@@ -82,9 +82,7 @@ package struct Server: Sendable {
             exchange: TokenExchange(
                 store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime, meters: meters,
                 logger: logger),
-            enrolment: Enrolment(
-                store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime,
-                publicKey: options.signingKey?.publicPEM),
+            enrolment: Enrolment(store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime),
             reader: Reader(store: store, lists: lists), hub: hub,
             orders: Orders(
                 store: store, bodies: bodies, publicKey: options.signingKey?.publicPEM, lists: lists,

@@ -12,7 +12,7 @@ struct Identity: Equatable {
     var newToken: [UInt8]?
     /// Hash of a device's token.
     var token: [UInt8]?
-    /// Of the link that was shown; nil for anybody else.
+    /// The link that was shown; nil for anybody else.
     var link: LinkEntry?
     /// Which vehicles it sees.
     var viewer = Viewer.nobody

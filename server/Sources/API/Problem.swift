@@ -85,7 +85,7 @@ struct Problem: Error, Equatable {
         Problem(.notFound, detail)
     }
 
-    /// The same for a device that there is and who asks must not see.
+    /// No such device: also the answer for one that the viewer may not see.
     static func noDevice(_ id: Int64) -> Problem { notFound("There is no device \(id).") }
 
     var response: Response {

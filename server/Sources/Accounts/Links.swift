@@ -55,7 +55,7 @@ package enum Links {
         }
     }
 
-    /// Those of a device that are still good, the newest first.
+    /// The links of a device that are still valid, the newest first.
     package static func all(
         of device: Int64, for viewer: Viewer, now: Timestamp, in session: any Session
     ) throws(StoreError) -> [LinkEntry] {

@@ -13,7 +13,7 @@ package struct Secret: Equatable, Sendable {
         case user = 3
         /// A user's, of one browser; it expires.
         case session = 4
-        /// Of a link that shows where a device is; it expires.
+        /// The secret of a link that shows where a device is; it expires.
         case link = 5
 
         var letter: String {

@@ -86,7 +86,7 @@ package final class MapFile: Sendable {
     private let patience: Double
     private let opened: Mutex<Opened>
     let description: Description
-    /// Of the file as it was at the start.
+    /// Identifies the file that was there at the start.
     let version: String
 
     /// - Throws: `Unusable` when the file cannot be read, or holds no images.

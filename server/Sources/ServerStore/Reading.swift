@@ -205,7 +205,7 @@ package enum Reading {
 /// What who has a link sees of a vehicle.
 package struct SharedPlace: Equatable, Sendable {
     package var name: String
-    /// Its newest location, if that is of the link's time; nil: none has come since.
+    /// The newest location of the device since the link was made; nil: none has come since.
     package var latest: LocationRow?
 }
 

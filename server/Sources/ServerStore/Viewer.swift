@@ -17,7 +17,7 @@ package enum Viewer: Hashable, Sendable {
         }
     }
 
-    /// Of a device `d`: `$1` may see it, and it is not being deleted. The same text for everybody, so that it is parsed once.
+    /// Whether `$1` may see a device `d`, which is not being deleted. The same text for everybody, so that it is parsed once.
     static let condition = """
         d.removed IS NULL AND ($1 = 0 OR EXISTS (SELECT 1 FROM users WHERE id = $1 AND role <> \(limitedRole))
             OR d.fleet_group IN (SELECT fleet_group FROM user_groups WHERE account = $1))

@@ -192,7 +192,7 @@ class Groups(Fleet):
         self.assertNotIn("groups", users["ada"])
         self.assertIn("reader\tsam\tsouth\n", self.verb("user", "list"))
         self.assertIn("reader\tada\tall vehicles\n", self.verb("user", "list"))
-        self.assertIn("there is a group 'north' already", self.refused("group", "add", "north"))
+        self.assertIn("there is already a group 'north'", self.refused("group", "add", "north"))
         self.assertIn("there is no group 'east'", self.refused("user", "groups", "sam", "east"))
         self.assertIn("is an admin", self.refused("user", "groups", "root", "north"))
         self.assertIn("no user", self.refused("user", "groups", "nobody", "north"))
@@ -231,7 +231,7 @@ class Details(Fleet):
         self.assertEqual((shown["name"], shown["note"]), ("lorry", "red; höher"))
         # The name that it had is free, and the one that it has is not.
         self.device("van")
-        self.assertIn("there is a device 'lorry' already", self.refused("device", "edit", str(bus["id"]), "--name", "lorry"))
+        self.assertIn("there is already a device 'lorry'", self.refused("device", "edit", str(bus["id"]), "--name", "lorry"))
         self.assertIn("there is no group 'x'", self.refused("device", "edit", str(bus["id"]), "--group", "x"))
         self.assertIn("no device 999", self.refused("device", "edit", "999", "--name", "x"))
         for changes, pointer in (({}, None), ({"name": ""}, "/name"), ({"name": "a/b"}, "/name"), ({"name": 1}, "/name"),

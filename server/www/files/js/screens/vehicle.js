@@ -79,6 +79,7 @@ export function screen(main, parts, values) {
         showSums();
         layer.show(track);
         view = [from, shownTo()];
+        all.hidden = true;
         drawChart();
         ends.clearLayers();
         if (track.count) {
@@ -90,8 +91,6 @@ export function screen(main, parts, values) {
             const vehicle = fleet.vehicles.get(id), latest = vehicle && fleet.safely(vehicle, (one) => one.latest);
             if (!isPlaced && latest) map.setView([latest.latitude, latest.longitude], 13, { animate: false });
         }
-        view = [from, shownTo()];
-        all.hidden = true;
         player.show(...view, ...bounds(), time ?? bounds()[1]);
     }
 
@@ -107,6 +106,8 @@ export function screen(main, parts, values) {
         grown = performance.now();
         try {
             const more = await loadTrack(id, bounds()[1], to, mine.signal);
+            // Another day has been opened meanwhile.
+            if (growth !== mine) return;
             const [, last] = bounds();
             const before = track.count, isAtEnd = player.time >= last, isWhole = all.hidden;
             track = joined(track, more);

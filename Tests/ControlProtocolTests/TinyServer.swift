@@ -24,15 +24,20 @@ final class TinyServer: Sendable {
         }
         guard bound == 0, listen(listener, 8) == 0 else { throw SetUpFailed(code: errno) }
         (self.directory, self.path, self.listener) = (directory, path, listener)
+        // Of two owners each closes its own: a number that is closed is soon another test's.
+        let own = dup(listener)
+        guard own >= 0 else { throw SetUpFailed(code: errno) }
         let box = Unmanaged.passRetained(
-            Box(listener: listener, script: Script(calls: script, stayOpen: stayOpen)))
+            Box(listener: own, script: Script(calls: script, stayOpen: stayOpen)))
         var thread = pthread_t()
         pthread_create(&thread, nil, serveOnThread, box.toOpaque())
         pthread_detach(thread)
     }
 
     deinit {
+        // Ends the thread's wait.
         shutdown(listener, Int32(SHUT_RDWR))
+        close(listener)
         unlink(path)
         rmdir(directory)
     }
@@ -53,6 +58,7 @@ final class TinyServer: Sendable {
         let stayOpen: Bool
 
         func serve(_ listener: Int32) {
+            defer { close(listener) }
             let connection = accept(listener, nil, nil)
             guard connection >= 0 else { return }
             for pieces in calls {
@@ -63,7 +69,6 @@ final class TinyServer: Sendable {
             }
             if stayOpen { _ = readCall(connection) }
             close(connection)
-            close(listener)
         }
 
         private func readCall(_ connection: Int32) -> Bool {

@@ -190,12 +190,12 @@ class AccountTests(Accounts, OnSQLite):
         path = f"/v1/devices/{device['id']}/tokens"
         for token in (device["access_token"], other["access_token"], reader):
             self.assertEqual(self.ask("POST", path, token, b"").status, 403)
-        self.assertEqual(server.post(device["access_token"], envelope(1)).status, 200)
+        self.assertEqual(server.deliver(device["access_token"], envelope(1)).status, 200)
         answer = self.ask("POST", path, admin, b"")
         self.assertEqual((answer.status, answer.headers["cache-control"]), (201, "no-store"))
         self.assertEqual(server.post(device["access_token"], envelope(1)).status, 401)
-        self.assertEqual(server.post(answer.json["access_token"], envelope(1)).status, 200)
-        self.assertEqual(server.post(other["access_token"], envelope(1)).status, 200)
+        self.assertEqual(server.deliver(answer.json["access_token"], envelope(1)).status, 200)
+        self.assertEqual(server.deliver(other["access_token"], envelope(1)).status, 200)
         old = f"grant_type=refresh_token&refresh_token={device['refresh_token']}".encode()
         done = self.ask("POST", "/v1/token", None, old, Content_Type="application/x-www-form-urlencoded")
         self.assertEqual((done.status, done.json), (400, {"error": "invalid_grant"}))
@@ -345,7 +345,7 @@ class AccountTests(Accounts, OnSQLite):
         root = envelope(2, extras={"driver": evil}, geofence_events=[{
             "id": envelope(1)["batch_id"], "geofence_id": evil, "type": "enter",
             "timestamp": envelope(1)["sent_at"]}], status={"state": evil})
-        self.assertEqual(self.under_test.post(device["access_token"], root).status, 200)
+        self.assertEqual(self.under_test.deliver(device["access_token"], root).status, 200)
         path = f"/v1/devices/{device['id']}"
         for where in ("/v1/devices", path, path + "/locations", path + "/locations?format=gpx", path + "/events",
                       path + "/locations?format=csv", path + "/locations?format=geojson", "/v1/nothing/" + "%3Cscript%3E"):
@@ -371,7 +371,7 @@ class AccountTests(Accounts, OnSQLite):
         lost, first = enroll("van"), enroll("van")
         self.assertEqual((lost.status, first.status), (201, 201), first)
         self.assertEqual(self.under_test.post(lost.json["access_token"], envelope(1)).status, 401)
-        self.assertEqual(self.under_test.post(first.json["access_token"], envelope(1)).status, 200)
+        self.assertEqual(self.under_test.deliver(first.json["access_token"], envelope(1)).status, 200)
         self.assertEqual(enroll("van").status, 409)
         toml = enroll("bus", Accept="application/toml", Host="fleet.example.org", X_Forwarded_Proto="https")
         self.assertEqual(toml.status, 201)
@@ -379,7 +379,7 @@ class AccountTests(Accounts, OnSQLite):
         self.assertIn("\nrequire_ack = true\n", toml.body.decode())
         token = re.search(r'access_token = "(.*)"', toml.body.decode())
         assert token
-        self.assertEqual(self.under_test.post(token[1], envelope(1)).status, 200)
+        self.assertEqual(self.under_test.deliver(token[1], envelope(1)).status, 200)
         self.assertEqual(enroll("tram").status, 403, "it is used up")
         self.assertEqual(enroll("tram", "00000-00000-00000-00000").status, 403)
         self.assertEqual(self.under_test.verb("claim", "list").stdout.split("\t")[2].strip(), "0")

@@ -75,12 +75,12 @@ class Clocks(ServerTest):
         now = int(time.time() * 1000)
         for day in range(300):
             root = envelope(1, now - day * DAY - 1000)
-            self.assertEqual(server.post(device["access_token"], root).json["stored"], 1)
+            self.assertEqual(server.deliver(device["access_token"], root).json["stored"], 1)
         self.assertEqual(server.stop(), 0)
         server.options = ()
         server.start()
         for day in (2000, 2100, 2200):
-            self.assertEqual(server.post(device["access_token"], envelope(1, now - day * DAY)).json["stored"], 1)
+            self.assertEqual(server.deliver(device["access_token"], envelope(1, now - day * DAY)).json["stored"], 1)
         server.options = ("--retention", "365")
         self.shift(server, 400)
         wait_for(lambda: self.rows(f"SELECT count(*) FROM locations WHERE time < {now - 1000 * DAY}") == 0,
@@ -96,9 +96,9 @@ class Clocks(ServerTest):
         # The database's clock is right, if it has one of its own: then no token is of another time.
         self.shift(server, 400)
         first = json.loads(self.exchange(server, device["refresh_token"]).body)
-        self.assertEqual(server.post(first["access_token"], of_now(1)).status, 200)
+        self.assertEqual(server.deliver(first["access_token"], of_now(1)).status, 200)
         second = json.loads(self.exchange(server, first["refresh_token"]).body)
-        self.assertEqual(server.post(second["access_token"], of_now(1)).status, 200)
+        self.assertEqual(server.deliver(second["access_token"], of_now(1)).status, 200)
         self.shift(server, 0)
         if self.rows("SELECT max(created) FROM tokens") > (time.time() + 300 * 86_400) * 1000:
             self.assertEqual(server.post(first["access_token"], of_now(1)).status, 401, "it ended when the other was shown")
@@ -106,7 +106,7 @@ class Clocks(ServerTest):
         third = self.exchange(server, second["refresh_token"])
         self.assertEqual(third.status, 200, third)
         token = json.loads(third.body)["access_token"]
-        self.assertEqual(server.post(token, of_now(1)).status, 200)
+        self.assertEqual(server.deliver(token, of_now(1)).status, 200)
         self.assertLess(self.rows("SELECT max(expires) FROM tokens WHERE ended IS NULL"), (time.time() + 8 * 86_400) * 1000)
 
     def test_what_a_clock_that_was_ahead_has_left_behind_passes_for_nothing_new(self):
@@ -193,7 +193,7 @@ class Clocks(ServerTest):
         self.assertEqual(answer.status, 503, answer)
         self.assertIn("retry-after", answer.headers)
         self.shift(server, 0)
-        self.assertEqual(server.post(device["access_token"], root).json["stored"], 2)
+        self.assertEqual(server.deliver(device["access_token"], root).json["stored"], 2)
 
     def test_an_id_is_never_refused_for_its_time(self):
         """A vehicle without a clock makes ids of 1970, or of a future that is none. Its rows are stored once all the same."""

@@ -278,7 +278,7 @@ class FleetInterfaceTests(ServerTest):
         stream = Stream(servers[0], admin)
         self.addCleanup(stream.close)
         wait_for(lambda: stream.events, "the stream begins")
-        self.assertEqual(servers[1].post(device["access_token"], envelope(2)).status, 200)
+        self.assertEqual(servers[1].deliver(device["access_token"], envelope(2)).status, 200)
         wait_for(lambda: self.told(stream, device["id"]), "what the other server took is told")
 
     # MARK: The operator
@@ -312,7 +312,7 @@ class FleetInterfaceTests(ServerTest):
         restored = Server(self.folder, copy)
         self.addCleanup(restored.kill)
         restored.start()
-        self.assertEqual(restored.post(self.token, envelope(1, first_ms=FIRST_MS - 100_000)).status, 200)
+        self.assertEqual(restored.deliver(self.token, envelope(1, first_ms=FIRST_MS - 100_000)).status, 200)
 
     def test_doctor(self):
         done = subprocess.run(

@@ -2,7 +2,6 @@
 import http.client
 import json
 import socket
-import sqlite3
 import sys
 import threading
 import time
@@ -28,6 +27,9 @@ TABLES = ("locations", "events", "vehicle_events", "batches", "extras", "command
 class Fleet(ServerTest):
     make: Any
     rows: Any
+    write: Any
+    keep: Any
+    keep_no_more: Any
 
     def setUp(self):
         super().setUp()
@@ -72,7 +74,7 @@ class Groups(Fleet):
 
     def upload(self, device: dict, count: int, first_ms: int = FIRST_MS):
         """With everything that a vehicle may tell."""
-        return self.under_test.post(device["access_token"], envelope(
+        return self.under_test.deliver(device["access_token"], envelope(
             count, first_ms, extras={"driver": "7"}, status={"state": "tracking", "pending": 3},
             device={"install_id": uuid7(FIRST_MS + device["id"]), "platform": "linux", "sdk_version": "1.0.0", "model": "test"},
             events=[{"id": uuid7(first_ms), "kind": "trip_started", "timestamp": iso(first_ms), "data": {}}],
@@ -110,6 +112,7 @@ class Groups(Fleet):
     def listen(self, token: str, form: str) -> list:
         """Lines of a stream, as they come."""
         link = http.client.HTTPConnection("127.0.0.1", self.under_test.port, timeout=60)
+        self.addCleanup(link.close)
         link.request("GET", f"/v1/live?form={form}", headers={"Authorization": f"Bearer {token}"})
         line, answer = link.sock, link.getresponse()
         self.assertEqual(answer.status, 200)
@@ -242,19 +245,19 @@ class Details(Fleet):
                 self.assertEqual((answer.status, answer.json.get("pointer")), (400, pointer), answer)
         self.assertEqual(self.send("PATCH", path, admin, {"plate": "x" * 20, "note": "\U0001f600" * 500}).status, 204)
         # Its data is the same vehicle's as before.
-        self.assertEqual(self.under_test.post(van["access_token"], envelope(2)).status, 200)
+        self.assertEqual(self.under_test.deliver(van["access_token"], envelope(2)).status, 200)
         self.assertEqual(len(self.under_test.ids(admin, van["id"])), 2)
 
     def test_a_retired_vehicle_keeps_its_data_and_can_give_its_name_away(self):
         admin = self.under_test.add_user("root", "admin")
         van = self.device("van")
-        self.assertEqual(self.under_test.post(van["access_token"], envelope(2)).status, 200)
+        self.assertEqual(self.under_test.deliver(van["access_token"], envelope(2)).status, 200)
         link = json.loads(self.verb("link", "add", "--json", str(van["id"])))["path"].split("#")[1]
         self.assertEqual(self.ask("GET", "/v1/shared", link).status, 200)
         self.verb("device", "retire", str(van["id"]))
         # Another server believes a token for some seconds.
         wait_for(lambda: self.under_test.post(van["access_token"], envelope(0)).status == 401, "its tokens have ended")
-        self.assertEqual(self.under_test.post(van["access_token"], envelope(2)).status, 401)
+        self.assertEqual(self.under_test.deliver(van["access_token"], envelope(2)).status, 401)
         self.assertEqual(self.ask("GET", "/v1/shared", link).status, 401)
         self.assertEqual(len(self.under_test.ids(admin, van["id"])), 2)
         self.verb("device", "edit", str(van["id"]), "--name", "van (2024)")
@@ -269,14 +272,18 @@ class Deletion(Fleet):
     def locations(self, device: dict) -> int:
         return int(self.rows(f"SELECT count(*) FROM locations WHERE device = {device['id']}")[0][0])
 
-    def has_fewer(self, device: dict, than: int) -> bool:
-        return self.locations(device) < than
+    def are_left(self, device: dict, count: int) -> bool:
+        return self.locations(device) == count
+
+    @staticmethod
+    def first_ms(batch: int) -> int:
+        return FIRST_MS + batch * WEEK_MS // 3
 
     def fill(self, device: dict, batches: int):
         """Rows of all kinds, through many weeks."""
         for number in range(batches):
-            first = FIRST_MS + number * WEEK_MS // 3
-            answer = self.under_test.post(device["access_token"], envelope(
+            first = self.first_ms(number)
+            answer = self.under_test.deliver(device["access_token"], envelope(
                 1000, first, extras={"number": str(number)}, status={"state": "tracking"},
                 geofence_events=[{"id": uuid7(first), "geofence_id": "depot", "type": "enter", "timestamp": iso(first)}],
                 events=[{"id": uuid7(first), "kind": "trip_started", "timestamp": iso(first), "data": {}}],
@@ -296,24 +303,20 @@ class Deletion(Fleet):
         others, all_ = self.left(bus), self.left(van)
         self.assertEqual(all_["locations"], 40_000)
         self.assertEqual(set(TABLES) - set(all_), {"ahead", "ended_tokens", "votes"} - set(all_))
-        self.assertEqual(self.ask("DELETE", f"/v1/devices/{van['id']}/data", admin, b"").status, 204)
-        # It has begun, or is about to.
-        server.kill()
-        count = self.locations(van)
-        self.assertGreater(count, 0)
-        middle = 0
-        for _ in range(3):
-            server.launch()
-            wait_for(partial(self.has_fewer, van, count), "rows go")
+        # Killed where a fourth of it is deleted, and where three fourths are.
+        for batches in (10, 30):
+            self.keep("locations", f"old.time >= {self.first_ms(batches)}")
+            if server.running:
+                self.assertEqual(self.ask("DELETE", f"/v1/devices/{van['id']}/data", admin, b"").status, 204)
+            else:
+                server.launch()
+            wait_for(partial(self.are_left, van, 40_000 - batches * 1000), lambda: f"{self.locations(van)} locations are left")
             server.kill()
-            count = self.locations(van)
-            middle += 0 < count < all_["locations"]
-            if not count:
-                break
-        self.assertGreater(middle, 0, "it was killed in the middle")
+            self.assertEqual(self.locations(van), 40_000 - batches * 1000)
+            self.keep_no_more("locations")
         server.start()
         # For everybody who looks, at once.
-        self.assertEqual(server.post(van["access_token"], envelope(1)).status, 401)
+        self.assertEqual(server.deliver(van["access_token"], envelope(1)).status, 401)
         self.assertEqual(self.ask("GET", "/v1/shared", link).status, 401)
         self.assertEqual(self.names(admin), ["bus"])
         for path in ("", "/locations", "/events", "/trips", "/commands", "/installations", "/links"):
@@ -323,7 +326,7 @@ class Deletion(Fleet):
         self.assertEqual(self.send("PATCH", f"/v1/devices/{van['id']}", admin, {"name": "back"}).status, 404)
         wait_for(lambda: not self.left(van), lambda: f"nothing is left but {self.left(van)}")
         self.assertEqual(self.left(bus), others)
-        self.assertEqual(server.post(bus["access_token"], envelope(1)).status, 200)
+        self.assertEqual(server.deliver(bus["access_token"], envelope(1)).status, 200)
         # Its name is free, and its number is not.
         again = self.device("van")
         self.assertGreater(again["id"], bus["id"])
@@ -345,12 +348,10 @@ class Deletion(Fleet):
     def test_nothing_is_deleted_without_a_yes(self):
         van = self.device("van")
         self.assertIn("--yes", self.refused("device", "delete", str(van["id"])))
-        self.assertEqual(self.under_test.post(van["access_token"], envelope(1)).status, 200)
+        self.assertEqual(self.under_test.deliver(van["access_token"], envelope(1)).status, 200)
 
 
 class LinkTests(Fleet):
-    write: Any
-
     def now_ms(self) -> int:
         return int(time.time() * 1000)
 
@@ -366,13 +367,13 @@ class LinkTests(Fleet):
     def test_a_link_shows_one_place_from_now_on(self):
         van, bus = self.device("van"), self.device("bus")
         earlier = envelope(3, self.now_ms() - 600_000, extras={"driver": "7"}, status={"state": "tracking"})
-        self.assertEqual(self.under_test.post(van["access_token"], earlier).status, 200)
+        self.assertEqual(self.under_test.deliver(van["access_token"], earlier).status, 200)
         link = self.link(van, "--hours", "2")
         shown = self.place(link)
         self.assertEqual((shown.status, shown.headers["cache-control"]), (200, "no-store"))
         # Where it was before is not to be seen.
         self.assertEqual(set(shown.json), {"name", "since", "expires"})
-        self.assertEqual(self.under_test.post(van["access_token"], envelope(1, self.now_ms())).status, 200)
+        self.assertEqual(self.under_test.deliver(van["access_token"], envelope(1, self.now_ms())).status, 200)
         shown = self.place(link).json
         self.assertEqual(set(shown["latest"]), {"timestamp", "latitude", "longitude", "accuracy", "speed", "bearing"})
         self.assertEqual((shown["name"], shown["latest"]["latitude"]), ("van", 48))
@@ -418,14 +419,11 @@ class LinkTests(Fleet):
 
 
 class SQLiteLinkTests(LinkTests, OnSQLite):
-    def write(self, statement: str):
-        with sqlite3.connect(self.under_test.database, timeout=30) as database:
-            database.execute(statement)
+    pass
 
 
 class PostgresLinkTests(LinkTests, OnPostgres):
-    def write(self, statement: str):
-        self.postgres.query(statement)
+    pass
 
 
 class SQLiteGroupTests(Groups, OnSQLite):

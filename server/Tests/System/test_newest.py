@@ -160,7 +160,7 @@ class Newest(ServerTest):
         root = envelope(len(numbers), self.now() - 60_000)
         for location, number in zip(root["locations"], numbers, strict=True):
             location.update(longitude=number if abs(number) < 180 else 0, altitude=number)
-        self.assertEqual(self.under_test.post(self.device["access_token"], root).status, 200)
+        self.assertEqual(self.under_test.deliver(self.device["access_token"], root).status, 200)
         answer = self.under_test.ask("GET", f"/v1/devices/{self.device['id']}/locations?format=gpx", self.reader)
         track = ElementTree.fromstring(answer.body)
         points = track.findall(".//{*}trkpt")
@@ -218,7 +218,7 @@ class PostgresNewestTests(Newest):
             self.has_week_before = True
             other = self.under_test.add_device("other")
             root = envelope(1, self.now() // (7 * DAY) * 7 * DAY - 3 * DAY)
-            self.assertEqual(self.under_test.post(other["access_token"], root).status, 200)
+            self.assertEqual(self.under_test.deliver(other["access_token"], root).status, 200)
         milliseconds = seconds * 1000
         for table, column in (("locations", "time"), ("latest", "time"), ("ahead", "time"), ("ahead", "since")):
             self.query(f"UPDATE {table} SET {column} = {column} - {milliseconds}")

@@ -414,7 +414,7 @@ class ScreenTests(PageTest):
         pair = exchange(device["refresh_token"]).json
         for _ in range(2):
             # Each is of an installation of its own.
-            self.assertEqual(self.server.post(pair["access_token"], envelope(1)).status, 200)
+            self.assertEqual(self.server.deliver(pair["access_token"], envelope(1)).status, 200)
         page = self.page(screen="#/devices")
         row = page.get_by_role("row").filter(has_text="Stolen van")
         row.get_by_text("another installation uploads with them").wait_for()

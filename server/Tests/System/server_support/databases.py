@@ -1,6 +1,7 @@
 """The same tests on both databases: a class of tests, and one that mixes it with each of these."""
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import tempfile
@@ -21,6 +22,18 @@ class OnSQLite(ServerTest):
         with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30) as database:
             return [[None if value is None else str(value) for value in row] for row in database.execute(statement)]
 
+    def write(self, statement: str):
+        """Beside the server, if it runs."""
+        with contextlib.closing(sqlite3.connect(os.path.join(self.folder, "server.db"), timeout=30)) as database:
+            database.executescript(statement)
+
+    def keep(self, table: str, condition: str):
+        """Whoever deletes a row of which that is true (it is `old`) fails."""
+        self.write(f"CREATE TRIGGER keep BEFORE DELETE ON {table} WHEN {condition} BEGIN SELECT raise(ABORT, 'kept'); END")
+
+    def keep_no_more(self, table: str):
+        self.write("DROP TRIGGER keep")
+
 
 @unittest.skipUnless(BIN, "no PostgreSQL: 'make deps' installs it")
 class OnPostgres(ServerTest):
@@ -38,3 +51,16 @@ class OnPostgres(ServerTest):
 
     def rows(self, statement: str) -> list:
         return [[value or None for value in row] for row in self.postgres.query(statement)]
+
+    def write(self, statement: str):
+        """Beside the server, if it runs."""
+        self.postgres.query(statement)
+
+    def keep(self, table: str, condition: str):
+        """Whoever deletes a row of which that is true (it is `old`) fails."""
+        self.write(
+            "CREATE OR REPLACE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'kept'; END $$;"
+            f"CREATE TRIGGER keep BEFORE DELETE ON {table} FOR EACH ROW WHEN ({condition}) EXECUTE FUNCTION keep()")
+
+    def keep_no_more(self, table: str):
+        self.write(f"DROP TRIGGER keep ON {table}")

@@ -42,7 +42,7 @@ def upload(server: Server, token: str, locations: list, by_a_copy: bool = False,
     for start in range(0, max(1, len(locations)), 1000):
         part = locations[start:start + 1000]
         moment = int(time.time() * 1000)
-        answer = server.post(token, {
+        answer = server.deliver(token, {
             "schema_version": 1, "batch_id": uuid7(moment), "session_id": uuid7(moment), "sent_at": iso(moment),
             "device": {"install_id": uuid7(moment) if by_a_copy else INSTALLATIONS.setdefault(token, uuid7(moment)),
                        "platform": "linux", "sdk_version": "0.1.0", "model": "Raspberry Pi 4"},

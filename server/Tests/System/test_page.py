@@ -88,8 +88,8 @@ class ScreenTests(PageTest):
         page = self.page(screen="#/fleet")
         page.get_by_role("link", name="Trailer 3").wait_for()
         wait_for(lambda: set(self.devices) <= set(self.names(page)), "all are listed")
+        wait_for(lambda: set(self.names(page)[:2]) == {"Trailer 3", "Van Tempelhof"}, "what fails comes first")
         rows = page.locator("tbody tr").all_inner_texts()
-        self.assertEqual(set(self.names(page)[:2]), {"Trailer 3", "Van Tempelhof"})
         self.assertTrue(any("Trailer 3" in row and "silent for 3 days" in row for row in rows[:2]), rows[:2])
         self.assertTrue(any("the receiver has no fix" in row for row in rows[:2]), rows[:2])
         self.assertIn("Courier 7", rows[2])
@@ -98,13 +98,13 @@ class ScreenTests(PageTest):
         self.assertIn("0.1.0", rows[2])
         # Only some of them, and in another order; the address says so.
         page.get_by_role("button", name="2 failing").click()
-        self.assertEqual(len(self.names(page)), 2)
+        wait_for(lambda: len(self.names(page)) == 2, "those that fail, alone")
         page.get_by_role("button", name="2 failing").click()
         page.get_by_label("Search vehicles").fill("bus")
-        self.assertEqual(self.names(page), ["Bus 100", "Bus 200"])
+        wait_for(lambda: self.names(page) == ["Bus 100", "Bus 200"], "those that are searched for")
         page.get_by_role("button", name="Vehicle", exact=True).click()
         page.get_by_role("button", name="Vehicle", exact=True).click()
-        self.assertEqual(self.names(page), ["Bus 200", "Bus 100"])
+        wait_for(lambda: self.names(page) == ["Bus 200", "Bus 100"], "the other way round")
         other = self.page(screen=page.url.split("/", 3)[3])
         wait_for(lambda: self.names(other) == ["Bus 200", "Bus 100"], "the link shows the same")
 
@@ -129,7 +129,7 @@ class ScreenTests(PageTest):
         item.click()
         plate = page.get_by_label("The vehicle that is selected")
         plate.get_by_role("heading", name="Courier 8").wait_for()
-        self.assertIn("vehicle=", page.url)
+        wait_for(lambda: "vehicle=" in page.url, "the address says it")
         drawn = self.pixels(page)
         now = page.evaluate("Date.now()")
         fleet.upload(self.server, self.devices["Courier 8"]["access_token"], [
@@ -139,7 +139,7 @@ class ScreenTests(PageTest):
         wait_for(lambda: self.pixels(page) != drawn, "it is drawn elsewhere")
         # Found by pressing on it, too.
         plate.get_by_role("button", name="Close").click()
-        self.assertTrue(plate.is_hidden())
+        plate.wait_for(state="hidden")
         page.goto(self.server.url + "/#/map?at=52.51500,13.39000,14")
         page.reload()
         page.get_by_role("button", name=re.compile("Courier 8")).wait_for()
@@ -180,8 +180,7 @@ class ScreenTests(PageTest):
         page = self.page(screen=f"#/vehicle/{self.truck()}?{self.stretch()}")
         page.get_by_role("heading", name="Truck 1").wait_for()
         trips = page.get_by_role("tabpanel", name="Trips").get_by_role("button")
-        trips.first.wait_for()
-        self.assertEqual(trips.count(), 8)
+        wait_for(lambda: trips.count() == 8, "all trips are listed")
         # The trips may be there before the track is.
         page.locator("dl.sums").get_by_text("101 km/h").wait_for()
         # The slider, by keys; the link takes the moment along.
@@ -207,11 +206,12 @@ class ScreenTests(PageTest):
         # Events lead to their moment.
         page.get_by_role("tab", name="Events").click()
         events = page.get_by_role("tabpanel", name="Events")
-        self.assertEqual(events.get_by_role("listitem").count(), 4)
+        wait_for(lambda: events.get_by_role("listitem").count() == 4, "all events are listed")
         events.get_by_role("button", name=re.compile("Entered Depot north")).click()
-        at = page.evaluate("new URLSearchParams(location.hash.split('?')[1]).get('t')")
         stored = json.loads(self.server.ask("GET", f"/v1/devices/{self.truck()}/events", self.reader()).body)["events"]
-        self.assertIn(at[:19], [event["timestamp"][:19] for event in stored if event["kind"] == "geofence_enter"])
+        entered = [event["timestamp"][:19] for event in stored if event["kind"] == "geofence_enter"]
+        wait_for(lambda: page.evaluate("new URLSearchParams(location.hash.split('?')[1]).get('t')")[:19] in entered,
+                 "the moment of the event")
 
     def test_days_without_anything_and_the_one_before(self):
         page = self.page(screen=f"#/vehicle/{self.truck()}?from=2020-01-01T00:00:00Z&to=2020-01-01T23:59:59Z")
@@ -267,7 +267,7 @@ class ScreenTests(PageTest):
         before, distance = int(slider.input_value()), page.locator("dl.sums dd").first.inner_text()
         fleet.upload(self.server, token, fleet.day(now + 1000, 60, step=5), status=fleet.status())
         wait_for(lambda: int(slider.input_value()) > before, "whoever looks at the newest place sees the next")
-        self.assertNotEqual(page.locator("dl.sums dd").first.inner_text(), distance)
+        wait_for(lambda: page.locator("dl.sums dd").first.inner_text() != distance, "the distance grows")
         # Whoever looks at another moment goes on looking at it.
         slider.press("Home")
         moment = slider.input_value()

@@ -114,7 +114,11 @@ let package = Package(
 
         executable("beekond", ["Daemon", "Linux"]),
         executable(
-            "beekonctl", ["Base", "ControlProtocol", "ControlTool", "Doctor", "Linux", argumentParser]),
+            "beekonctl",
+            [
+                "Base", "ControlProtocol", "ControlTool", "DaemonConfiguration", "Doctor", "Linux",
+                argumentParser,
+            ]),
         executable("beekon-sim", ["Base", "Simulation", argumentParser]),
         executable(
             "beekon-fleet",
@@ -125,7 +129,7 @@ let package = Package(
         test("ControlTool", ["Base", "ControlProtocol"]),
         test("Simulation", ["Base"]),
         test("Fleet", ["Base", "Simulation"]),
-        test("Doctor", ["Base", "ControlProtocol", "ControlTool"]),
+        test("Doctor", ["Base", "ControlProtocol", "ControlTool", "DaemonConfiguration"]),
         test("Envelope", ["Base", "CZlib", "Support", "Tracking"]),
         test(
             "Upload", ["Base", "CCrypto", "DaemonConfiguration", "Envelope", "Linux", "Support", "Tracking"]),

@@ -100,7 +100,8 @@ package struct ServerForm: Sendable, Equatable {
         // Without settings, both would be refused as commands that can change nothing.
         let isEmpty = self.settings.isEmpty
         commands = wanted.filter { !isEmpty || !["set_config", "unset_config"].contains($0) }
-        self.verifyKey = verifyKey
+        // Without commands there is nothing to check with it.
+        self.verifyKey = commands.isEmpty ? nil : verifyKey
     }
 
     /// RFC 6750: no quotation mark, no backslash, no blank.
@@ -116,20 +117,23 @@ package struct ServerForm: Sendable, Equatable {
             }
     }
 
+    /// Where batches go.
+    package static func url(of address: ServerAddress) -> String { address.base + "/v1/batches" }
+
     /// The file.
     ///
     /// - Parameters:
     ///   - destination: its name; nil: the table `[sync]`.
-    ///   - keyFile: where the key of the server is.
+    ///   - keyFile: where the key of the server is; nil: as if there were none.
     ///   - hasCommands: false where the person has a table of commands already.
     package func text(
-        for address: ServerAddress, destination: String?, keyFile: String, hasCommands: Bool
+        for address: ServerAddress, destination: String?, keyFile: String?, hasCommands: Bool
     ) -> String {
         let table = destination.map { "destination." + $0 } ?? "sync"
         let own = """
             # Device \(device) of \(address.base), written by beekonctl enroll. It holds tokens: keep it to yourself.
             [\(table)]
-            url = "\(address.base)/v1/batches"
+            url = "\(Self.url(of: address))"
             # This server names each batch in its answer: only that deletes it here.
             require_ack = true
             heartbeat_seconds = \(heartbeat)
@@ -145,8 +149,10 @@ package struct ServerForm: Sendable, Equatable {
         guard hasCommands, !commands.isEmpty else { return own }
         let list = { (names: [String]) in "[" + names.map { "\"\($0)\"" }.joined(separator: ", ") + "]" }
         var lines = ["", "[\(table).commands]", "enabled = true", "allow = " + list(commands)]
+        // A setting of a destination has its name there.
+        let settings = settings.map { $0.hasPrefix("sync.") ? table + $0.dropFirst(4) : $0 }
         if !settings.isEmpty { lines.append("settings = " + list(settings)) }
-        if verifyKey != nil { lines.append("verify_keys = " + list([keyFile])) }
+        if verifyKey != nil, let keyFile { lines.append("verify_keys = " + list([keyFile])) }
         return own + lines.joined(separator: "\n") + "\n"
     }
 }

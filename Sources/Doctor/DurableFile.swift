@@ -1,4 +1,5 @@
 internal import ControlTool
+internal import FoundationEssentials
 internal import Glibc
 internal import Linux
 
@@ -37,17 +38,32 @@ struct DurableFile {
         try rename(from: temporary, to: path)
     }
 
-    /// Keeps it as `NAME.before`, and what was called so before is gone.
+    /// What it was before it was replaced.
+    var before: DurableFile { DurableFile(folder: folder, name: name + ".before") }
+
+    /// Renames it to `NAME.before`; a file of that name is gone then.
     func putAside() throws(Failure) {
-        try rename(from: path, to: path + ".before")
+        try rename(from: path, to: before.path)
     }
 
-    func remove() {
-        _ = unlink(path)
+    /// Has it as `NAME.before`, too, whatever becomes of it; a file of that name is gone then.
+    func keepBefore() throws(Failure) {
+        guard unlink(before.path) == 0 || errno == ENOENT else { throw failure("remove \(before.path)") }
+        guard link(path, before.path) == 0 else { throw failure("keep \(path)") }
+        try synchroniseFolder()
+    }
+
+    /// Whether this is what it says.
+    func holds(_ text: String) -> Bool {
+        (try? String(contentsOfFile: path, encoding: .utf8)) == text
     }
 
     private func rename(from old: String, to new: String) throws(Failure) {
         guard Glibc.rename(old, new) == 0 else { throw failure("rename \(old)") }
+        try synchroniseFolder()
+    }
+
+    private func synchroniseFolder() throws(Failure) {
         let directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard directory >= 0 else { throw failure("open \(folder)") }
         defer { close(directory) }

@@ -76,25 +76,42 @@ package struct Enrollment {
         stateDirectory = request.stateDirectory ?? status?.store.directory ?? "/var/lib/beekond"
     }
 
-    /// The file that an earlier enrolment has made; nil: there is none, or it is to be replaced.
-    package var earlier: String? { file.exists && !request.replaces ? file.path : nil }
-
     // MARK: Before anything is sent
+
+    /// The file that an earlier enrolment at this server has made; nil: there is none.
+    ///
+    /// - Throws: a `Failure` where the configuration cannot be read, or config set has another server.
+    package func earlier() throws(Failure) -> String? {
+        guard file.exists else { return nil }
+        let url = try readFiles().listing.first { $0.key == table + ".url" }
+        guard let url, url.isIn(file.path), isOurs(url) else { return nil }
+        try checkRuntime()
+        return file.path
+    }
+
+    private func isOurs(_ url: Loaded.Entry) -> Bool {
+        if case .string(let text) = url.value { text == ServerForm.url(of: request.address) } else { false }
+    }
+
+    /// What config set says wins over every file.
+    private func checkRuntime() throws(Failure) {
+        guard let setting = settings.first(where: { $0.key == table + ".url" && $0.origin == "runtime" })
+        else { return }
+        throw Failure(
+            "\(setting.key) was set by config set (\(shown(setting.value.stringValue))), which would win over "
+                + "\(request.address.base): beekonctl config unset \(setting.key), then run this again",
+            exitCode: 78)
+    }
 
     /// Refuses where something else decides already where the locations go.
     ///
     /// - Throws: a `Failure` that names both, and what to do.
     package func check() throws(Failure) {
         let found = try readFiles()
-        if let setting = settings.first(where: { $0.key == table + ".url" && $0.origin == "runtime" }) {
-            throw Failure(
-                "\(setting.key) was set by config set (\(shown(setting.value.stringValue))), which would win over "
-                    + "\(request.address.base): beekonctl config unset \(setting.key), then run this again",
-                exitCode: 78)
-        }
+        try checkRuntime()
         guard let url = found.listing.first(where: { $0.key == table + ".url" }),
             case .file(let path, let line) = url.origin
-        else { return }
+        else { return try checkUnused() }
         guard request.replaces else {
             var text: String?
             if case .string(let value) = url.value { text = value }
@@ -104,6 +121,15 @@ package struct Enrollment {
                 exitCode: 78)
         }
         try checkReplaced(path, found)
+        if path != file.path { try checkUnused() }
+    }
+
+    /// A file of this name that is not where the locations go by is somebody's own.
+    private func checkUnused() throws(Failure) {
+        guard file.exists else { return }
+        throw Failure(
+            "\(file.path) is there, and [\(table)] does not go by it: move it away, then run this again",
+            exitCode: 78)
     }
 
     /// Only a file with nothing but the old destination can go.
@@ -165,7 +191,7 @@ package struct Enrollment {
         try check()
         let form = try ask(code, nonce: try nonce())
         let found = try readFiles()
-        let old = found.listing.first { $0.key == table + ".url" }?.path
+        let old = found.listing.first { $0.key == table + ".url" }
         let isOwn = found.listing.contains { entry in
             entry.key.hasPrefix(table + ".commands.") && entry.path.map { $0 != file.path } ?? false
         }
@@ -252,7 +278,7 @@ package struct Enrollment {
                 exitCode: 65)
         case 409:
             return Failure(
-                "another vehicle is called \(request.name)\(said): give this one another name with --name",
+                "the server has another vehicle \(request.name)\(said): give this one another name with --name",
                 exitCode: 65)
         case 429, 500...599:
             return Failure(
@@ -310,26 +336,48 @@ package struct Enrollment {
         return lines
     }
 
-    private func write(_ form: ServerForm, old: String?, hasCommands: Bool) throws(Failure) {
-        let text = form.text(
-            for: request.address, destination: request.destination, keyFile: keyFile.path,
-            hasCommands: hasCommands)
-        let group = geteuid() == 0 ? Self.group() : nil
-        // Only a file of the configuration names it, and that comes after it.
-        if let key = form.verifyKey, hasCommands { try keyFile.replace(with: key, mode: 0o644, group: group) }
-        _ = try loaded(draft: text, without: old)
-        if request.replaces, let old, let slash = old.lastIndex(of: "/") {
-            let replaced = DurableFile(
-                folder: String(old[..<slash]), name: String(old[old.index(after: slash)...]))
-            try replaced.putAside()
+    private func write(_ form: ServerForm, old: Loaded.Entry?, hasCommands: Bool) throws(Failure) {
+        let text = { (keyFile: String?) in
+            form.text(
+                for: request.address, destination: request.destination, keyFile: keyFile,
+                hasCommands: hasCommands)
         }
-        try file.replace(with: text, mode: 0o640, group: group)
+        // The form has looked at the key, whose file is written only once all else is good.
+        _ = try loaded(draft: text(nil), without: old?.path)
+        let key = hasCommands ? form.verifyKey : nil
+        if let old { try keep(old, newKey: key) }
+        let group = geteuid() == 0 ? Self.group() : nil
+        // Before the file that names it.
+        if let key { try keyFile.replace(with: key, mode: 0o644, group: group) }
+        try file.replace(with: text(keyFile.path), mode: 0o640, group: group)
+    }
+
+    /// Keeps what is replaced as `NAME.before`. An own file is there until the new one takes its name; another must be gone before,
+    /// or its settings and the new ones would be mixed.
+    private func keep(_ old: Loaded.Entry, newKey: String?) throws(Failure) {
+        guard let path = old.path, let slash = path.lastIndex(of: "/") else { return }
+        guard path == file.path else {
+            let other = DurableFile(
+                folder: String(path[..<slash]), name: String(path[path.index(after: slash)...]))
+            return try other.putAside()
+        }
+        try file.keepBefore()
+        if let newKey, keyFile.exists, !keyFile.holds(newKey) { try keyFile.keepBefore() }
     }
 
     /// nil where the package is not installed.
     private static func group() -> gid_t? { getgrnam("beekond")?.pointee.gr_gid }
 
     // MARK: Afterwards
+
+    /// Makes beekond read the file of an earlier enrolment that was cut off before it could.
+    ///
+    /// - Returns: what came of it; nil where beekond goes by the file, or does not run.
+    package func catchUp() -> String? {
+        let known = settings.first { $0.key == table + ".url" }?.value.stringValue
+        guard isRunning, known != ServerForm.url(of: request.address) else { return nil }
+        return reload().words
+    }
 
     private func reload() -> (isInForce: Bool, words: String) {
         guard isRunning, var client = try? ControlClient(path: request.socket) else {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Base
 import ControlTool
 import DaemonConfiguration
 import Doctor
@@ -68,13 +69,8 @@ struct EnrollCommand: ParsableCommand {
             guard let grant = ServerForm.Grant(rawValue: commands) else {
                 throw Failure("--commands is usual, all or none", exitCode: 64)
             }
-            if print {
-                let arguments = commands == "usual" ? [] : ["--commands", commands]
-                let unit = FirstBoot.unit(address, code: try readCode(mayAsk: false), arguments: arguments)
-                var output = Output()
-                output.add(unit)
-                return try output.finish()
-            }
+            try checkDestination()
+            if print { return try printUnit(address) }
             guard geteuid() == 0 || config != nil else {
                 throw Failure("only root may do this: sudo beekonctl enroll \(url)", exitCode: 77)
             }
@@ -87,14 +83,40 @@ struct EnrollCommand: ParsableCommand {
         if !isGood { throw ExitCode(1) }
     }
 
+    private func checkDestination() throws {
+        guard let destination else { return }
+        guard let name = DestinationName(destination), name != .main else {
+            throw Failure(
+                "--destination takes 1 to 32 of a-z, 0-9, - and _, and not main, which is [sync]",
+                exitCode: 64)
+        }
+    }
+
+    private func printUnit(_ address: ServerAddress) throws {
+        guard name == nil, !replace, config == nil, stateDir == nil, !common.json else {
+            throw Failure(
+                "--print is for an image that many vehicles boot: leave out --name, --replace, --config, --state-dir "
+                    + "and --json", exitCode: 64)
+        }
+        var output = Output()
+        output.add(
+            FirstBoot.unit(
+                address, code: try readCode(mayAsk: false), destination: destination,
+                arguments: commands == "usual" ? [] : ["--commands", commands]))
+        try output.finish()
+    }
+
     /// - Returns: whether the server takes what this vehicle sends.
     private func enroll(_ enrollment: Enrollment) throws -> Bool {
-        if let file = enrollment.earlier {
+        if let file = try enrollment.earlier() {
+            let words = enrollment.catchUp()
             let trial = try DestinationTrial(
                 to: destination ?? "main", socket: common.path, configuration: config)
             let result = try trial.run()
             try common.print(
-                result, text: ["\(file) is there: nothing is changed; --replace enrols anew.", result.text])
+                result,
+                text: ["\(file) is there: nothing is changed. To enrol anew, remove it first.", words, result.text]
+                    .compactMap(\.self))
             // Its token is beekond's by now: that the server asks for one is the answer of a server that is there.
             return result.accepted || result.httpStatus == 401
         }

@@ -6,7 +6,7 @@ import Testing
 struct ServerFormTests {
     private static let key = """
         -----BEGIN PUBLIC KEY-----
-        MCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
+        MCowBQYDK2VwAyEAM4UGuC6QLEeEO2SN+IDNen3dGgQZAwMspIMXtA8jYEA=
         -----END PUBLIC KEY-----
 
         """
@@ -85,6 +85,10 @@ struct ServerFormTests {
         let text = try form().text(for: address(), destination: "fleet", keyFile: "/k", hasCommands: false)
         #expect(text.contains("[destination.fleet]\n") && text.contains("[destination.fleet.auth]\n"))
         #expect(!text.contains("commands]") && !text.contains("verify_keys"))
+        let whole = try form().text(for: address(), destination: "fleet", keyFile: "/k", hasCommands: true)
+        #expect(
+            whole.contains(
+                #"settings = ["tracking.interval_seconds", "destination.fleet.interval_seconds"]"#))
     }
 
     @Test("a server gets what it asks for, and no more than the operator gives")

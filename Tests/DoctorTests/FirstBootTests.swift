@@ -16,4 +16,14 @@ struct FirstBootTests {
         #expect(lines.contains("StandardInputText=ABCDE-12345"))
         #expect(lines.contains("ConditionPathExists=!/etc/beekond/beekond.d/50-server.toml"))
     }
+
+    @Test("a further destination has a file of its own")
+    func destination() throws {
+        let lines = FirstBoot.unit(try ServerAddress("https://a.example"), code: "A", destination: "fleet")
+            .split(separator: "\n")
+        #expect(
+            lines.contains(
+                "ExecStart=/usr/bin/beekonctl enroll --destination fleet 'https://a.example' -"))
+        #expect(lines.contains("ConditionPathExists=!/etc/beekond/beekond.d/50-server-fleet.toml"))
+    }
 }

@@ -8,17 +8,17 @@ import shutil
 import stat
 import subprocess
 import sys
+import tomllib
 import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "server" / "Tests" / "System"))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from server_support.server import PROGRAM, Server
+from server_support.server import PROGRAM, Server, envelope
 from support.daemon import Beekond
 from support.programs import program
 from support.system_test import SystemTest
-from support.waiting import wait_for
 
 STRACE = shutil.which("strace")
 
@@ -30,8 +30,12 @@ class EnrollTest(SystemTest):
     def setUp(self):
         super().setUp()
         self.server = Server(self.folder())
+        self.key = os.path.join(self.server.folder, "key.pem")
+        done = subprocess.run([PROGRAM, "key", "new", self.key], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.server.options = ("--signing-key", self.key)
         self.server.start()
-        self.addCleanup(self.server.stop)
+        self.addCleanup(self.server.kill)
 
     def code(self, uses: int = 1) -> str:
         return self.server.verb("claim", "add", "--uses", str(uses)).stdout.strip()
@@ -39,25 +43,32 @@ class EnrollTest(SystemTest):
     def vehicle(self, **sections) -> Beekond:
         """One that does not run yet."""
         vehicle = Beekond(self.folder(), **sections)
-        self.addCleanup(lambda: vehicle.terminate() if vehicle.is_running else None)
+        self.addCleanup(vehicle.kill)
         return vehicle
 
     @staticmethod
     def file(vehicle: Beekond, name: str = "50-server.toml") -> Path:
         return Path(vehicle.directory) / "beekond.d" / name
 
+    def command(self, vehicle: Beekond, *words: str, url: str | None = None) -> list:
+        return [program("beekonctl"), "enroll", url or self.server.url, *words, "--config", vehicle.config, "--state-dir",
+                vehicle.state, "--socket", vehicle.socket]
+
     def enroll(self, vehicle: Beekond, *words: str, code: int = 0, url: str | None = None, wrapper: tuple = (),
                given: str = "") -> subprocess.CompletedProcess:
         done = subprocess.run(
-            [*wrapper, program("beekonctl"), "enroll", url or self.server.url, *words, "--config", vehicle.config,
-             "--state-dir", vehicle.state, "--socket", vehicle.socket],
-            input=given, capture_output=True, text=True, timeout=120)
+            [*wrapper, *self.command(vehicle, *words, url=url)], input=given, capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done
 
     def devices(self) -> dict:
         found = json.loads(self.server.verb("device", "list", "--json").stdout)["devices"]
         return {device["name"]: device for device in found}
+
+    def check_token(self, vehicle: Beekond):
+        """The token in the file is one with which the server takes uploads."""
+        found = tomllib.loads(self.file(vehicle).read_text(encoding="utf-8"))["sync"]
+        self.assertEqual(self.server.deliver(found["auth"]["access_token"], envelope(0)).status, 200)
 
     def state_of(self, vehicle: Beekond) -> dict:
         folder = Path(vehicle.directory)
@@ -66,7 +77,8 @@ class EnrollTest(SystemTest):
 
 class WholeTests(EnrollTest):
     def test_before_the_daemon_runs(self):
-        vehicle = self.vehicle()
+        fake = self.fake()
+        vehicle = self.vehicle(gpsd={"port": fake.port}, tracking={"distance_meters": 0.01, "interval_seconds": 0})
         done = self.enroll(vehicle, self.code(), "--name", "van-1")
         self.assertIn("named van-1", done.stdout)
         self.assertIn("The server may ask it: locate, sync, upload_log, set_config", done.stdout)
@@ -75,13 +87,20 @@ class WholeTests(EnrollTest):
         file = self.file(vehicle)
         self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o640)
         text = file.read_text(encoding="utf-8")
+        self.assertIn("PUBLIC", self.file(vehicle, "server-key.pem").read_text(encoding="utf-8"))
+        self.assertIn(f'verify_keys = ["{self.file(vehicle, "server-key.pem")}"]', text)
         self.assertNotIn(re.findall(r'access_token = "(.*)"', text)[0], done.stdout + done.stderr)
         nonce = Path(vehicle.state, "enrolment-nonce").read_text(encoding="utf-8").strip()
         self.assertNotIn(nonce, done.stdout + text)
         vehicle.start()
-        # The status of a heartbeat shows that the whole of it works: tokens, table and heartbeat.
-        wait_for(lambda: "status" in self.devices()["van-1"], "a heartbeat")
         self.assertEqual(vehicle.setting("sync.commands.enabled"), True)
+        # A location that comes to the server shows that the whole of it works.
+        vehicle.call("Start")
+        fake.settle()
+        vehicle.wait_stored(1)
+        self.assertEqual(vehicle.call("Sync")["outcome"], "drained")
+        reader = self.server.add_user("ada", "reader")
+        self.assertGreater(len(self.server.ids(reader, self.devices()["van-1"]["id"])), 0)
 
     def test_while_the_daemon_runs_and_once_more(self):
         vehicle = self.vehicle().start()
@@ -114,12 +133,18 @@ class WholeTests(EnrollTest):
         vehicle = self.vehicle()
         before = self.state_of(vehicle)
         self.server.stop()
-        done = self.enroll(vehicle, "ABCDE-FGHJK", "--print")
+        command = [program("beekonctl"), "enroll", "--print", self.server.url]
+        done = subprocess.run([*command, "ABCDE-FGHJK"], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("StandardInputText=ABCDE-FGHJK", done.stdout)
         self.assertIn(self.server.url, done.stdout)
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 64)
+        self.assertIn("give the code", done.stderr)
+        # What is of one vehicle alone does not belong into an image.
+        self.assertIn("--state-dir", self.enroll(vehicle, "ABCDE", "--print", code=64).stderr)
         self.assertEqual(self.state_of(vehicle), before)
         self.assertEqual(os.listdir(vehicle.state), [])
-        self.assertIn("give the code", self.enroll(vehicle, "--print", code=64).stderr)
 
 
 class RefusalTests(EnrollTest):
@@ -149,9 +174,35 @@ class RefusalTests(EnrollTest):
         self.assertFalse(old.exists())
         self.assertIn("other.example", self.file(vehicle, "10-old.toml.before").read_text(encoding="utf-8"))
         self.assertIn(self.server.url, self.file(vehicle).read_text(encoding="utf-8"))
-        # And the file of an enrolment by the next one.
-        self.enroll(vehicle, self.code(), "--replace", "--name", "van-2")
-        self.assertTrue(self.file(vehicle, "50-server.toml.before").exists())
+        # Repeated, it changes nothing: a mistake must not cost the new file.
+        before = self.state_of(vehicle)
+        self.assertIn("nothing is changed", self.enroll(vehicle, self.code(), "--replace").stdout)
+        self.assertEqual(self.state_of(vehicle), before)
+
+    def test_another_server_takes_the_place_of_the_first(self):
+        vehicle, code = self.vehicle(), self.code()
+        self.file(vehicle).parent.mkdir()
+        old = '[sync]\nurl = "https://other.example/v1/batches"\n[sync.commands]\nallow = ["locate"]\n'
+        self.file(vehicle).write_text(old, encoding="utf-8")
+        self.file(vehicle, "server-key.pem").write_text("another", encoding="utf-8")
+        text = self.refused(vehicle, code, code=78)
+        for word in ("50-server.toml:2", "other.example", self.server.url):
+            self.assertIn(word, text)
+        self.enroll(vehicle, code, "--replace", "--name", "van-1")
+        self.assertEqual(self.file(vehicle, "50-server.toml.before").read_text(encoding="utf-8"), old)
+        self.assertEqual(self.file(vehicle, "server-key.pem.before").read_text(encoding="utf-8"), "another")
+        self.check_token(vehicle)
+
+    def test_a_file_of_that_name_that_is_not_the_servers(self):
+        vehicle = self.vehicle()
+        self.file(vehicle).parent.mkdir()
+        self.file(vehicle).write_text("[tracking]\ninterval_seconds = 5\n", encoding="utf-8")
+        for words in ((), ("--replace",)):
+            self.assertIn("50-server.toml is there", self.refused(vehicle, self.code(), *words, code=78))
+
+    def test_names_of_destinations_are_no_paths(self):
+        for name in ("main", "../x", "a b", ""):
+            self.assertIn("--destination", self.refused(self.vehicle(), "ABCDE", "--destination", name, code=64))
 
     def test_replace_takes_nothing_else_away(self):
         vehicle = self.vehicle(sync={"url": "https://other.example/x"}, tracking={"interval_seconds": 7})
@@ -205,42 +256,92 @@ class RefusalTests(EnrollTest):
 class CutTests(EnrollTest):
     """SIGKILL at each call that makes something durable, and at those with which it speaks to the server."""
 
-    def calls(self) -> dict:
+    # Of a program that did not come to its end.
+    KILLED = (-9, 137)
+    CALLS = ("fsync", "rename", "link", "sendto", "recvfrom")
+
+    def cut(self, vehicle: Beekond, code: str, name: str, *words: str, call: str, number: int) -> int:
+        """Enrols, and is killed as it begins this call; returns the exit code."""
+        done = subprocess.run(
+            [str(STRACE), "-f", "-qq", "-o", "/dev/null", "-e", f"inject={call}:signal=KILL:when={number}",
+             *self.command(vehicle, code, "--name", name, *words)],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+        return done.returncode
+
+    def calls(self, vehicle: Beekond, *words: str) -> dict:
         """How many of each call a whole enrolment makes."""
         log = os.path.join(self.folder(), "calls")
-        self.enroll(self.vehicle(), self.code(), "--name", "whole", wrapper=(
-            str(STRACE), "-f", "-o", log, "-e", "trace=fsync,rename,sendto,recvfrom"))
+        self.enroll(vehicle, self.code(), "--name", "whole", *words, wrapper=(
+            str(STRACE), "-f", "-o", log, "-e", "trace=" + ",".join(self.CALLS)))
         text = Path(log).read_text(encoding="utf-8")
-        return {call: len(re.findall(rf"^\d+ +{call}\(", text, re.MULTILINE))
-                for call in ("fsync", "rename", "sendto", "recvfrom")}
+        return {call: len(re.findall(rf"^\d+ +{call}\(", text, re.MULTILINE)) for call in self.CALLS}
+
+    def check_good(self, vehicle: Beekond):
+        """Whatever there is, the daemon can read it."""
+        done = subprocess.run([program("beekonctl"), "config", "check", vehicle.config], capture_output=True, text=True,
+                              timeout=60)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def cuts(self, counts: dict) -> list:
+        """Each call; of the answers the first alone: into how many pieces one comes is not always the same."""
+        return [(call, number) for call, count in counts.items()
+                for number in range(1, (1 if call == "recvfrom" else count) + 1)]
 
     def test_cut_anywhere_repeated_and_then_whole(self):
-        counts = self.calls()
-        self.assertGreaterEqual(counts["fsync"], 4, counts)
-        self.assertGreaterEqual(counts["rename"], 2, counts)
-        cut = 0
-        for call, count in counts.items():
-            for number in range(1, min(count, 6) + 1):
-                name = f"{call}-{number}"
-                with self.subTest(name):
-                    vehicle, code = self.vehicle(), self.code()
-                    wrapper = (str(STRACE), "-f", "-qq", "-o", "/dev/null", "-e",
-                               f"inject={call}:signal=KILL:when={number}")
-                    for _ in range(2):
-                        done = subprocess.run(
-                            [*wrapper, program("beekonctl"), "enroll", self.server.url, code, "--name", name,
-                             "--config", vehicle.config, "--state-dir", vehicle.state, "--socket", vehicle.socket],
-                            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
-                        cut += done.returncode in (-9, 137)
-                        # Whatever there is, the daemon can read it.
-                        self.assertEqual(subprocess.run(
-                            [program("beekonctl"), "config", "check", vehicle.config], capture_output=True,
-                            timeout=60).returncode, 0)
-                    self.enroll(vehicle, code, "--name", name)
-                    vehicle.start()
-                    wait_for(lambda name=name: "status" in self.devices()[name], "a heartbeat")
-                    vehicle.terminate()
-        self.assertGreaterEqual(cut, sum(min(count, 6) for count in counts.values()), counts)
+        counts = self.calls(self.vehicle())
+        self.assertGreaterEqual(counts["fsync"], 6, "nonce, key and file, each with its folder")
+        self.assertEqual(counts["rename"], 3)
+        self.assertGreaterEqual(counts["sendto"], 2, "the enrolment and the empty batch")
+        for call, number in self.cuts(counts):
+            name = f"{call}-{number}"
+            with self.subTest(name):
+                # A code for one: what the first attempt was given must be given again.
+                vehicle, code = self.vehicle(), self.code()
+                self.assertIn(self.cut(vehicle, code, name, call=call, number=number), self.KILLED)
+                self.check_good(vehicle)
+                # Where the file is there already, no such call may come any more.
+                self.cut(vehicle, code, name, call=call, number=number)
+                self.check_good(vehicle)
+                self.enroll(vehicle, code, "--name", name)
+                self.check_token(vehicle)
+                self.assertEqual([found for found in self.devices() if found == name], [name])
+
+    def test_replacing_keeps_what_was_there_before_it_wherever_it_is_cut(self):
+        old = '[sync]\nurl = "https://other.example/x"\n'
+
+        def prepared() -> Beekond:
+            vehicle = self.vehicle()
+            self.file(vehicle).parent.mkdir()
+            self.file(vehicle).write_text(old, encoding="utf-8")
+            return vehicle
+
+        counts = self.calls(prepared(), "--replace")
+        self.assertEqual(counts["link"], 1)
+        for call, number in self.cuts({call: counts[call] for call in ("fsync", "rename", "link")}):
+            name = f"{call}-{number}"
+            with self.subTest(name):
+                vehicle, code = prepared(), self.code()
+                for attempt in range(2):
+                    ended = self.cut(vehicle, code, name, "--replace", call=call, number=number)
+                    # The second makes fewer calls where the first has done something for good.
+                    self.assertIn(ended, (*self.KILLED, 0) if attempt else self.KILLED)
+                    self.check_good(vehicle)
+                    # Always one of both servers, whole.
+                    self.assertIn("url = ", self.file(vehicle).read_text(encoding="utf-8"))
+                self.enroll(vehicle, code, "--name", name, "--replace")
+                self.assertEqual(self.file(vehicle, "50-server.toml.before").read_text(encoding="utf-8"), old)
+                self.check_token(vehicle)
+
+    def test_cut_before_the_daemon_has_read_it(self):
+        vehicle, code = self.vehicle().start(), self.code()
+        # The last rename is that of the file.
+        self.assertIn(self.cut(vehicle, code, "van-1", call="fsync", number=6), self.KILLED)
+        self.assertTrue(self.file(vehicle).exists())
+        self.assertEqual(vehicle.setting("sync.url"), "")
+        done = self.enroll(vehicle, code)
+        self.assertIn("nothing is changed", done.stdout)
+        self.assertIn("beekond has read it", done.stdout)
+        self.assertEqual(vehicle.setting("sync.url"), self.server.url + "/v1/batches")
 
 
 if __name__ == "__main__":

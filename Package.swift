@@ -114,11 +114,7 @@ let package = Package(
 
         executable("beekond", ["Daemon", "Linux"]),
         executable(
-            "beekonctl",
-            [
-                "Base", "ControlProtocol", "ControlTool", "DaemonConfiguration", "Doctor", "Linux",
-                argumentParser,
-            ]),
+            "beekonctl", ["Base", "ControlProtocol", "ControlTool", "Doctor", "Linux", argumentParser]),
         executable("beekon-sim", ["Base", "Simulation", argumentParser]),
         executable(
             "beekon-fleet",
@@ -129,7 +125,7 @@ let package = Package(
         test("ControlTool", ["Base", "ControlProtocol"]),
         test("Simulation", ["Base"]),
         test("Fleet", ["Base", "Simulation"]),
-        test("Doctor", ["Base", "ControlProtocol", "ControlTool", "DaemonConfiguration"]),
+        test("Doctor", ["Base", "ControlProtocol", "ControlTool"]),
         test("Envelope", ["Base", "CZlib", "Support", "Tracking"]),
         test(
             "Upload", ["Base", "CCrypto", "DaemonConfiguration", "Envelope", "Linux", "Support", "Tracking"]),

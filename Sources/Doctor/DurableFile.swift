@@ -5,7 +5,7 @@ internal import Linux
 
 /// A file of the configuration, replaced as a whole: after a power cut there is the old one or the new one.
 struct DurableFile {
-    /// Its folder, which is made where it is missing.
+    /// The folder that it is in, made where it is missing.
     let folder: String
     let name: String
 

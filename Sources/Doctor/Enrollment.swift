@@ -1,7 +1,7 @@
 internal import Base
 internal import ControlProtocol
 package import ControlTool
-package import DaemonConfiguration
+internal import DaemonConfiguration
 internal import FoundationEssentials
 internal import Glibc
 internal import Linux
@@ -12,27 +12,45 @@ internal import Upload
 package struct Enrollment {
     /// What an operator has asked for.
     package struct Request: Sendable {
-        package var address: ServerAddress
-        package var name: String
-        /// nil: `[sync]`.
-        package var destination: String?
+        let address: ServerAddress
+        /// A name in `[destination.NAME]`; nil: `[sync]`.
+        let destination: String?
+        let grant: ServerForm.Grant
+        let socket: String
+        /// The vehicle at the server.
+        package var name = ""
+        /// Whether another server is to lose its place.
         package var replaces = false
-        package var grant = ServerForm.Grant.usual
-        package var socket: String
         /// nil: the one that the daemon runs with, else the default.
         package var configuration: String?
+        /// nil: the one that the daemon says, else the default.
         package var stateDirectory: String?
 
-        package init(address: ServerAddress, name: String, socket: String) {
-            self.address = address
-            self.name = name
-            self.socket = socket
+        /// - Parameters:
+        ///   - commands: `usual`, `all` or `none`.
+        ///   - socket: where beekond listens.
+        /// - Throws: a `Failure` that says which of them cannot be used.
+        package init(url: String, destination: String?, commands: String, socket: String) throws(Failure) {
+            do throws(ServerAddress.Invalid) { address = try ServerAddress(url) } catch {
+                throw Failure(error.message, exitCode: 64)
+            }
+            guard let grant = ServerForm.Grant(rawValue: commands) else {
+                throw Failure("--commands is usual, all or none", exitCode: 64)
+            }
+            if let destination {
+                guard let name = DestinationName(destination), name != .main else {
+                    throw Failure(
+                        "--destination takes 1 to 32 of a-z, 0-9, - and _, and not main, which is [sync]",
+                        exitCode: 64)
+                }
+            }
+            (self.grant, self.destination, self.socket) = (grant, destination, socket)
         }
     }
 
     /// What came of it, as `--json` prints it.
     package struct Result: Encodable, Sendable {
-        /// Of the configuration, with the tokens.
+        /// The configuration with the tokens.
         package let file: String
         /// The number of the vehicle at the server.
         package let device: Int64

@@ -1,7 +1,5 @@
 import ArgumentParser
-import Base
 import ControlTool
-import DaemonConfiguration
 import Doctor
 import Glibc
 
@@ -65,44 +63,27 @@ struct EnrollCommand: ParsableCommand {
     func run() throws {
         var isGood = true
         try common.run {
-            let address = try checkedAddress()
-            guard let grant = ServerForm.Grant(rawValue: commands) else {
-                throw Failure("--commands is usual, all or none", exitCode: 64)
-            }
-            try checkDestination()
-            if print { return try printUnit(address) }
+            var request = try Enrollment.Request(
+                url: url, destination: destination, commands: commands, socket: common.path)
+            if print { return try printUnit(request) }
             guard geteuid() == 0 || config != nil else {
                 throw Failure("only root may do this: sudo beekonctl enroll \(url)", exitCode: 77)
             }
-            var request = Enrollment.Request(
-                address: address, name: try name ?? Self.hostName(), socket: common.path)
-            (request.destination, request.replaces, request.grant) = (destination, replace, grant)
+            (request.name, request.replaces) = (try name ?? Self.hostName(), replace)
             (request.configuration, request.stateDirectory) = (config, stateDir)
             isGood = try enroll(Enrollment(request))
         }
         if !isGood { throw ExitCode(1) }
     }
 
-    private func checkDestination() throws {
-        guard let destination else { return }
-        guard let name = DestinationName(destination), name != .main else {
-            throw Failure(
-                "--destination takes 1 to 32 of a-z, 0-9, - and _, and not main, which is [sync]",
-                exitCode: 64)
-        }
-    }
-
-    private func printUnit(_ address: ServerAddress) throws {
+    private func printUnit(_ request: Enrollment.Request) throws {
         guard name == nil, !replace, config == nil, stateDir == nil, !common.json else {
             throw Failure(
                 "--print is for an image that many vehicles boot: leave out --name, --replace, --config, --state-dir "
                     + "and --json", exitCode: 64)
         }
         var output = Output()
-        output.add(
-            FirstBoot.unit(
-                address, code: try readCode(mayAsk: false), destination: destination,
-                arguments: commands == "usual" ? [] : ["--commands", commands]))
+        output.add(FirstBoot.unit(request, code: try readCode(mayAsk: false)))
         try output.finish()
     }
 
@@ -115,8 +96,11 @@ struct EnrollCommand: ParsableCommand {
             let result = try trial.run()
             try common.print(
                 result,
-                text: ["\(file) is there: nothing is changed. To enrol anew, remove it first.", words, result.text]
-                    .compactMap(\.self))
+                text: [
+                    "\(file) is there: nothing is changed. To enrol anew, remove it first.", words,
+                    result.text,
+                ]
+                .compactMap(\.self))
             // Its token is beekond's by now: that the server asks for one is the answer of a server that is there.
             return result.accepted || result.httpStatus == 401
         }
@@ -129,12 +113,6 @@ struct EnrollCommand: ParsableCommand {
         }
         try common.print(result, text: result.lines.map { Text.safe($0) })
         return result.accepted
-    }
-
-    private func checkedAddress() throws -> ServerAddress {
-        do throws(ServerAddress.Invalid) { return try ServerAddress(url) } catch {
-            throw Failure(error.message, exitCode: 64)
-        }
     }
 
     private func readCode(mayAsk: Bool) throws -> String {

@@ -33,7 +33,8 @@ struct DeviceCommand: AsyncParsableCommand {
         func validate() throws {
             guard json || url != nil else {
                 throw ValidationError(
-                    "say how the vehicle reaches this server: --url https://fleet.example.org, or --json for the tokens alone")
+                    "say how the vehicle reaches this server: --url https://fleet.example.org, or --json for the tokens alone"
+                )
             }
         }
 

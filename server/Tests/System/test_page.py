@@ -390,6 +390,7 @@ class ScreenTests(PageTest):
         page.get_by_label("Devices that may use it").fill("3")
         page.get_by_role("button", name="Make it").click()
         code = page.get_by_label("The secret").inner_text()
+        page.get_by_text(f"sudo beekonctl enroll {self.server.url} {code}").wait_for()
         page.get_by_role("button", name="Done").click()
         answer = self.server.ask("POST", "/v1/enroll", None, json.dumps({"code": code, "name": "Enrolled"}).encode(),
                                  Content_Type="application/json")

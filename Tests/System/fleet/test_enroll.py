@@ -114,6 +114,22 @@ class WholeTests(EnrollTest):
         self.assertEqual(self.state_of(vehicle), before)
         self.assertEqual(list(self.devices()), ["van-1"])
 
+    def test_a_code_from_a_file_and_one_that_is_typed(self):
+        path = Path(self.path("code.txt"))
+        path.write_text(f"  {self.code()}\n", encoding="ascii")
+        self.enroll(self.vehicle(), "--code-file", str(path), "--name", "van-1")
+        self.assertIn("give the code once", self.enroll(self.vehicle(), "ABCDE", "--code-file", str(path), code=64).stderr)
+        mine, its = os.openpty()
+        try:
+            os.write(mine, self.code().encode() + b"\n")
+            done = subprocess.run(self.command(self.vehicle(), "--name", "van-2"), stdin=its, capture_output=True, text=True,
+                                  timeout=60)
+        finally:
+            os.close(mine)
+            os.close(its)
+        self.assertEqual((done.returncode, done.stderr), (0, "Code: "))
+        self.assertEqual(sorted(self.devices()), ["van-1", "van-2"])
+
     def test_what_the_server_may_ask_is_for_the_operator_to_say(self):
         for grant, words, missing in (("all", "start, stop, set_motion", None), ("none", "may ask nothing", "commands]")):
             with self.subTest(grant):
@@ -250,6 +266,22 @@ class RefusalTests(EnrollTest):
         self.server.stop()
         self.assertIn("gives no answer", self.refused(vehicle, "ABCDE", code=69))
         self.assertIn("https://", self.refused(vehicle, "ABCDE", code=64, url="http://fleet.example.org"))
+
+    def test_what_a_server_could_bring_into_the_file(self):
+        good = {"id": 1, "name": "van-1", "access_token": "a", "expires_at": "2030-01-01T00:00:00Z", "refresh_token": "b"}
+        for answer, words in (
+                ({**good, "access_token": 'a"\n[gpsd]\nhost = "x'}, "access_token is no token"),
+                ({**good, "refresh_token": ""}, "refresh_token is no token"),
+                ({**good, "verify_key": "-----BEGIN PUBLIC KEY-----"}, "its verify_key"),
+                ({**good, "id": 0}, "out of range"), ({**good, "expires_at": "soon"}, "as no beekon-server does"),
+                ({"id": 1}, "as no beekon-server does"), ([], "as no beekon-server does")):
+            with self.subTest(words):
+                body = json.dumps(answer).encode()
+                server = self.raw_server(b"HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: "
+                                         + str(len(body)).encode() + b"\r\nConnection: close\r\n\r\n" + body)
+                vehicle = self.vehicle()
+                self.assertIn(words, self.refused(vehicle, "ABCDE", "--name", "van-1", code=76, url=server.url))
+                self.assertFalse(self.file(vehicle).parent.exists())
 
 
 @unittest.skipUnless(STRACE, "strace is not installed")

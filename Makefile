@@ -119,11 +119,7 @@ check:  ## What every change must pass: lint, build and test, where a warning is
 	@etc/build/check $(BUILD)
 
 server: server-build  ## Build beekon-server, the backend, and run it here with an SQLite file; Ctrl-C ends it; LISTEN=host:port
-	@mkdir -p -m 700 .run/server
-	@printf '%s\n' 'In another terminal, for a device and for who reads it:' \
-	    '    server/.build/release/beekon-server device add NAME --database .run/server/fleet.db' \
-	    '    server/.build/release/beekon-server user add NAME --database .run/server/fleet.db'
-	@exec server/.build/release/beekon-server --database .run/server/fleet.db --listen $(LISTEN)
+	@exec etc/demo/server --listen $(LISTEN)
 
 server-build:  ## Build the release of beekon-server in server/.build
 	@etc/build/server deps

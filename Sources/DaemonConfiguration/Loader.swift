@@ -23,11 +23,21 @@ package enum Loader {
 
     /// Reads the same files, so that settings can be laid over them now and later.
     ///
+    /// - Parameters:
+    ///   - draft: a file of the folder as it is to be, whatever is there.
+    ///   - absent: one that is to go.
     /// - Throws: every problem found in all files.
     package static func layers(
-        file: String, isDefaultPath: Bool, places: SecretPlaces = .ofThisProcess()
+        file: String, isDefaultPath: Bool, draft: (path: String, text: String)? = nil,
+        without absent: String? = nil,
+        places: SecretPlaces = .ofThisProcess()
     ) throws(ConfigurationError) -> Layers {
-        try Layers(read(file, isDefaultPath: isDefaultPath, places))
+        try Layers(read(file, isDefaultPath: isDefaultPath, draft: draft, without: absent, places))
+    }
+
+    /// The folder with further files of a configuration file.
+    package static func folder(beside file: String) -> String {
+        (file.hasSuffix(".toml") ? String(file.dropLast(5)) : file) + ".d"
     }
 
     /// What is told of a main file that can be used: a sentence, also for one that is missing and may be.
@@ -36,11 +46,17 @@ package enum Loader {
             ? "\(file): no errors" : "\(file): there is no such file, so every setting has its default"
     }
 
-    private static func read(_ file: String, isDefaultPath: Bool, _ places: SecretPlaces) -> SettingsBuilder {
+    private static func read(
+        _ file: String, isDefaultPath: Bool, draft: (path: String, text: String)? = nil,
+        without absent: String? = nil,
+        _ places: SecretPlaces
+    ) -> SettingsBuilder {
         var assembly = SettingsBuilder()
-        for path in [file] + dropIns(beside: file, &assembly) {
+        var dropIns = dropIns(beside: file, &assembly).filter { $0 != draft?.path && $0 != absent }
+        if let draft { dropIns = (dropIns + [draft.path]).sorted() }
+        for path in [file] + dropIns {
             do throws(ConfigurationError) {
-                if let content = try ConfigurationFile.read(path) {
+                if let content = try content(of: path, draft) {
                     var collector = Collector(
                         file: content, home: places.home ?? SecretFile.directory(of: file), places: places)
                     collector.collect()
@@ -55,10 +71,18 @@ package enum Loader {
         return assembly
     }
 
+    private static func content(
+        of path: String, _ draft: (path: String, text: String)?
+    ) throws(ConfigurationError) -> ConfigurationFile? {
+        if let draft, draft.path == path {
+            return ConfigurationFile(path: path, text: draft.text, exposure: nil)
+        }
+        return try ConfigurationFile.read(path)
+    }
+
     private static func dropIns(beside file: String, _ assembly: inout SettingsBuilder) -> [String] {
-        let stem = file.hasSuffix(".toml") ? String(file.dropLast(5)) : file
         do throws(ConfigurationError) {
-            return try ConfigurationFile.dropIns(stem + ".d")
+            return try ConfigurationFile.dropIns(folder(beside: file))
         } catch {
             assembly.problems += error.problems
             return []

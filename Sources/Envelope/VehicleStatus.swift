@@ -23,10 +23,15 @@ package struct VehicleStatus: Equatable, Sendable {
     package var version: String
     /// Seconds since the daemon started.
     package var uptime: Int
+    /// Seconds between heartbeats, 0: there are none; nil: nothing is said of it.
+    package var heartbeat: Int?
+    /// Names of the commands that the destination's server may ask for; nil: nothing is said of them.
+    package var commands: [String]?
 
     package init(
         state: String, motion: String, receiver: String, pending: Int, oldestPending: Timestamp? = nil,
-        odometer: Double? = nil, ignition: Bool? = nil, battery: Battery? = nil, version: String, uptime: Int
+        odometer: Double? = nil, ignition: Bool? = nil, battery: Battery? = nil, version: String, uptime: Int,
+        heartbeat: Int? = nil, commands: [String]? = nil
     ) {
         self.state = state
         self.motion = motion
@@ -38,6 +43,8 @@ package struct VehicleStatus: Equatable, Sendable {
         self.battery = battery
         self.version = version
         self.uptime = uptime
+        self.heartbeat = heartbeat
+        self.commands = commands
     }
 
     /// A JSON object.
@@ -76,7 +83,17 @@ package struct VehicleStatus: Equatable, Sendable {
         }
         raw(",")
         text("version", version)
-        raw(",\"uptime_seconds\":\(uptime)}")
+        raw(",\"uptime_seconds\":\(uptime)")
+        if let heartbeat { raw(",\"heartbeat_seconds\":\(heartbeat)") }
+        if let commands {
+            raw(",\"commands\":[")
+            for (index, name) in commands.enumerated() {
+                if index > 0 { raw(",") }
+                JSONString.append(name, to: &bytes)
+            }
+            raw("]")
+        }
+        raw("}")
     }
 
     /// Bytes; the longest number has 24.

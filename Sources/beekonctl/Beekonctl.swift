@@ -47,7 +47,9 @@ struct Beekonctl: ParsableCommand {
                 ]),
             CommandGroup(
                 name: "Set-up",
-                subcommands: [ConfigCommand.self, ReloadCommand.self, AuthCommand.self]),
+                subcommands: [
+                    EnrollCommand.self, ConfigCommand.self, ReloadCommand.self, AuthCommand.self,
+                ]),
             CommandGroup(name: "Support", subcommands: [ReportCommand.self, MetricsCommand.self]),
         ])
 

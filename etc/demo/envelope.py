@@ -20,6 +20,8 @@ HEALTH = {"released", "disconnected", "no_device", "no_fix", "unsettled", "stale
 QUALITIES = {"low_accuracy", "implausible_speed"}
 # The daemon sends linux; the other two are for backends that know only those of the SDK.
 PLATFORMS = {"linux", "ios", "android"}
+COMMANDS = {"start", "stop", "set_config", "unset_config", "add_geofences", "remove_geofences", "remove_all_geofences",
+            "set_motion", "sync", "locate", "upload_log"}
 
 # (field, required, kind, what else must hold); the order is the order on the wire.
 ROOT = [
@@ -47,6 +49,8 @@ STATUS = [
     ("battery_state", False, "text", {"unknown", "unplugged", "charging", "full"}.__contains__),
     ("version", True, "text", None),
     ("uptime_seconds", True, "int", lambda v: v >= 0),
+    ("heartbeat_seconds", True, "int", lambda v: 0 <= v <= 86_400),
+    ("commands", True, "array", lambda v: all(isinstance(name, str) for name in v) and COMMANDS.issuperset(v) and len(set(v)) == len(v)),
 ]
 DEVICE = [
     ("install_id", False, "uuid", None),

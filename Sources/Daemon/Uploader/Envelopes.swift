@@ -49,7 +49,7 @@ final class Envelopes {
             guard attempts.schedule.beginHeartbeat(now: now) || !results.isEmpty else { return nil }
             return try maker.envelope(
                 .envelope(
-                    status(now: now), results: results, session: latestSession(now: now),
+                    status(sync, now: now), results: results, session: latestSession(now: now),
                     extras: JSONString.object(hub.board.extras)),
                 position: position, now: now)
         case .position:
@@ -96,7 +96,7 @@ final class Envelopes {
         hub.battery.battery(notOlderThan: 0, patience: Self.batteryPatience, now: now)
     }
 
-    private func status(now: BootInstant) -> VehicleStatus {
+    private func status(_ sync: Settings.Sync, now: BootInstant) -> VehicleStatus {
         let reader = hub.board.readerSnapshot
         let counts = hub.store.counts()[port.name] ?? DestinationCounts()
         return VehicleStatus(
@@ -106,7 +106,9 @@ final class Envelopes {
             odometer: reader.odometer.map { Double($0) },
             ignition: reader.vehicle?.isOn, battery: battery(now: now),
             version: Release.version,
-            uptime: Int(now.seconds(since: hub.startedAt)))
+            uptime: Int(now.seconds(since: hub.startedAt)), heartbeat: Int(sync.heartbeatSeconds),
+            commands: Settings.Commands.Name.allCases.filter { sync.commands?.allow.contains($0) ?? false }
+                .map(\.rawValue))
     }
 }
 

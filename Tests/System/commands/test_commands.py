@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.command_test import FENCE, CommandTest
+from support.command_test import ALL, FENCE, CommandTest
 from support.waiting import wait_for
 
 
@@ -43,6 +43,9 @@ class EndToEndTests(CommandTest):
             self.assertIn(f" {identity} ", daemon.text())
         # The server has asked for each of them in each answer; none has been done twice.
         self.assertTrue(all(len(found) == 1 for found in server.results.values()), server.results)
+        # With the results it says what it takes.
+        told = [envelope.root["status"]["commands"] for envelope in server.envelopes if "status" in envelope.root]
+        self.assertEqual(set(told[-1]), set(ALL))
         self.assertTrue(fake.watchers)
 
     def test_a_persons_stop_holds(self):

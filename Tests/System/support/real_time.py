@@ -14,6 +14,7 @@ FILES = {
     "cli/test_ctl_worst.py": "tmux and its shell",
     "control/test_metrics.py": "one of it: what commits take, of which none is counted while time stands still",
     "control/nightly_prometheus.py": "Prometheus, which calls the kernel itself",
+    "fleet/test_enroll.py": "beekon-server, and strace, which starts beekonctl",
     "fleet/test_fleet.py": "beekon-server, and programs that make their own time faster",
     "hostile/nightly_abuse.py": "clients that are at work all the time: nothing ever rests",
     "storage/test_faults_store.py": "strace, which delays a call of the disk",

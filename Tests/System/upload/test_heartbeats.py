@@ -94,6 +94,7 @@ class HeartbeatTests(HeartbeatTest):
         self.assertEqual((root["locations"], root["geofence_events"]), ([], []))
         self.assertEqual(root["extras"], {"user_id": "truck-12"})
         self.assertEqual(root["status"]["odometer_meters"], 0)
+        self.assertEqual((root["status"]["heartbeat_seconds"], root["status"]["commands"]), (HOUR, []))
         for unknown in ("ignition", "oldest_pending"):
             self.assertNotIn(unknown, root["status"])
         again = self.next_heartbeat(daemon, clocks, backend).root

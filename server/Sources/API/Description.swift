@@ -416,7 +416,8 @@ enum Description {
         "latest":{"$ref":"#/components/schemas/Location"}}},"Tokens":{"type":"object","required":
         ["id","name","access_token","expires_at","refresh_token"],"properties":{"id":{"type":"integer"},
         "name":{"type":"string"},"access_token":{"type":"string"},"expires_at":{"type":"string","format":
-        "date-time","description":"RFC 3339"},"refresh_token":{"type":"string"}}},"Nonce":{"type":"string","pattern":"^[0-9A-Fa-f]{32}$",
+        "date-time","description":"RFC 3339"},"refresh_token":{"type":"string"},"heartbeat_seconds":{"type":"integer"},
+        "verify_key":{"type":"string","description":"PEM: the public key that signs commands, when a vehicle enrols"}}},"Nonce":{"type":"string","pattern":"^[0-9A-Fa-f]{32}$",
         "description":"128 random bits that the vehicle made and keeps: with the same code, name and nonce it asks again when an answer was lost."},"Name":{"type":
         "string","minLength":1,"maxLength":100,"pattern":"^(?!\\.\\.?$)[^/\\u0000-\\u001f\\u007f-\\u009f\\ufdd0-\\ufdef\\ufffe\\uffff]+$"},
         "Command":{"type":"object","required":["id","command","state","created","expires","author",

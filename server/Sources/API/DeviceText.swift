@@ -7,12 +7,20 @@ internal import ServerStore
 /// Devices as JSON.
 enum DeviceText {
     /// A device that has just been made, with its tokens.
-    static func new(_ device: DeviceEntry, _ pair: TokenPair) -> [UInt8] {
+    ///
+    /// - Parameter key: PEM, what it may check commands with; nil: nothing is said of it.
+    static func new(_ device: DeviceEntry, _ pair: TokenPair, key: String? = nil) -> [UInt8] {
         var text = Array(#"{"id":\#(device.id),"name":"#.utf8)
         JSONString.append(device.name, to: &text)
         text += Array(
             (#","access_token":"\#(pair.access.text)","expires_at":"\#(pair.expires.iso8601)","#
-                + #""refresh_token":"\#(pair.refresh.text)"}"# + "\n").utf8)
+                + #""refresh_token":"\#(pair.refresh.text)","heartbeat_seconds":"#
+                + "\(VehicleConfiguration.heartbeat)").utf8)
+        if let key {
+            text += #","verify_key":"#.utf8
+            JSONString.append(key, to: &text)
+        }
+        text += "}\n".utf8
         return text
     }
 

@@ -11,6 +11,8 @@ struct Enrolment: Sendable {
     let bodies: BodyReader
     let gatekeeper: Gatekeeper
     let lifetime: Double
+    /// PEM, of the key that signs commands; nil: none are signed.
+    let publicKey: String?
 
     /// `POST /v1/claims` with `{"uses":50,"days":7}`: 201 with the code, which is shown only once.
     func add(_ request: Request, now: Timestamp) async throws -> Response {
@@ -64,7 +66,7 @@ struct Enrolment: Sendable {
             throw Problem(.forbidden, "The code does not exist, has expired, or is used up.")
         }
         gatekeeper.forget(device.id)
-        return Self.answer(device, pair, to: request, at: nil)
+        return Self.answer(device, pair, to: request, at: nil, key: publicKey)
     }
 
     /// - Returns: nil when none was sent.
@@ -77,11 +79,13 @@ struct Enrolment: Sendable {
     }
 
     /// 201 with a device's tokens: as JSON or, for who accepts `application/toml`, as the lines for its beekond.toml.
+    ///
+    /// - Parameter key: PEM, what the vehicle may check commands with; nil: nothing is said of it.
     static func answer(
-        _ device: DeviceEntry, _ pair: TokenPair, to request: Request, at path: String?
+        _ device: DeviceEntry, _ pair: TokenPair, to request: Request, at path: String?, key: String? = nil
     ) -> Response {
         guard request.headers[.accept]?.hasPrefix("application/toml") ?? false else {
-            return Registry.created(DeviceText.new(device, pair), at: path)
+            return Registry.created(DeviceText.new(device, pair, key: key), at: path)
         }
         let text = VehicleConfiguration.text(
             device: device.id, access: pair.access.text, expires: pair.expires, refresh: pair.refresh.text,
@@ -106,6 +110,9 @@ struct Enrolment: Sendable {
 
 /// What a vehicle's configuration says about this server.
 package enum VehicleConfiguration {
+    /// Seconds.
+    static let heartbeat = 3600
+
     /// Lines for beekond.toml.
     ///
     /// - Parameter base: the server as the vehicle reaches it, such as `https://fleet.example.org`.
@@ -118,6 +125,8 @@ package enum VehicleConfiguration {
         url = "\(base)/v1/batches"
         # This server names each batch in its answer: only that deletes it here.
         require_ack = true
+        # It then says once an hour how it is, and asks for commands, also while the vehicle is parked.
+        heartbeat_seconds = \(heartbeat)
 
         [sync.auth]
         access_token = "\(access)"
@@ -125,6 +134,12 @@ package enum VehicleConfiguration {
         refresh_token = "\(refresh)"
         refresh_url = "\(base)/v1/token"
         refresh_payload = { grant_type = "refresh_token", refresh_token = "{refreshToken}" }
+
+        # What the server may ask of this vehicle; without this table it may ask nothing.
+        [sync.commands]
+        enabled = true
+        allow = ["locate", "sync", "upload_log", "set_config", "unset_config", "add_geofences", "remove_geofences", "remove_all_geofences"]
+        settings = ["tracking.interval_seconds", "sync.interval_seconds"]
         """
     }
 }

@@ -82,7 +82,9 @@ package struct Server: Sendable {
             exchange: TokenExchange(
                 store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime, meters: meters,
                 logger: logger),
-            enrolment: Enrolment(store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime),
+            enrolment: Enrolment(
+                store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime,
+                publicKey: options.signingKey?.publicPEM),
             reader: Reader(store: store, lists: lists), hub: hub,
             orders: Orders(
                 store: store, bodies: bodies, publicKey: options.signingKey?.publicPEM, lists: lists,

@@ -21,11 +21,22 @@ struct DeviceCommand: AsyncParsableCommand {
         @Argument(help: "Its name, 1 to 100 characters.")
         var name: String
 
-        @Option(help: ArgumentHelp("The server as the vehicle reaches it.", valueName: "url"))
-        var url = "http://127.0.0.1:8080"
+        @Option(
+            help: ArgumentHelp(
+                "The server as the vehicle reaches it, such as https://fleet.example.org.", valueName: "url"))
+        var url: String?
 
         @Flag(help: "Print the server's answer instead.")
         var json = false
+
+        /// Before a device is made whose lines nobody gets.
+        func validate() throws {
+            guard json || url != nil else {
+                throw ValidationError(
+                    "say how the vehicle reaches this server: --url https://fleet.example.org, or --json for the tokens alone"
+                )
+            }
+        }
 
         func run() async throws {
             var body = Array("{\"name\":".utf8)
@@ -33,9 +44,8 @@ struct DeviceCommand: AsyncParsableCommand {
             body += Array("}".utf8)
             let bytes = try await LocalClient(database: database.place).ask(
                 .post, "/v1/devices", body: String(decoding: body, as: UTF8.self))
-            if json { return print(String(buffer: bytes), terminator: "") }
+            guard !json, var base = url else { return print(String(buffer: bytes), terminator: "") }
             let device = try Answer.read(Answer.NewDevice.self, bytes)
-            var base = url
             while base.hasSuffix("/") { base.removeLast() }
             print(
                 VehicleConfiguration.text(

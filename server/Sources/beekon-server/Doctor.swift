@@ -55,7 +55,8 @@ struct Doctor: AsyncParsableCommand {
         tell(
             facts.devices > 0 ? .ok : .note,
             facts.devices > 0
-                ? "devices: \(facts.devices)" : "devices: none; 'beekon-server device add NAME' makes one")
+                ? "devices: \(facts.devices)"
+                : "devices: none; 'beekon-server claim add' prints a code with which one enrols")
         tell(
             facts.users > 0 ? .ok : .note,
             facts.users > 0

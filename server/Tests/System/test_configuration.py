@@ -36,14 +36,14 @@ class ConfigurationTests(ServerTest):
         wait_for(lambda: reachable(port), lambda: f"it listens; it said:\n{child.text()}")
         done = self.run_program("doctor", "--config", path)
         self.assertIn("retention: 30 days", done.stdout)
-        self.assertEqual(self.run_program("device", "add", "van", BEEKON_SERVER_CONFIG=path).returncode, 0)
+        self.assertEqual(self.run_program("device", "add", "--json", "van", BEEKON_SERVER_CONFIG=path).returncode, 0)
         # More than one answer's worth, of a server that runs.
         self.assertEqual(self.run_program("device", "list", "--config", path).stdout, "1\tvan\tnever seen\n")
         self.assertTrue(os.path.exists(database))
 
     def test_what_goes_before_it(self):
         path = self.write('database = "file.db"\nretention_days = 30\n')
-        self.assertEqual(self.run_program("device", "add", "van", "--config", path).returncode, 0)
+        self.assertEqual(self.run_program("device", "add", "--json", "van", "--config", path).returncode, 0)
         for arguments, environment in (
                 (("--config", path, "--database", "option.db"), {"BEEKON_SERVER_DATABASE": "environment.db"}),
                 (("--config", path), {"BEEKON_SERVER_DATABASE": "environment.db"})):

@@ -52,7 +52,7 @@ class GoneTests(FileTest):
             self.assertEqual(self.post(server, number), 503)
         self.assertEqual(self.ready(server), 503)
         # A token or a user would be gone as well.
-        self.assertNotEqual(server.verb("device", "add", "bus").returncode, 0)
+        self.assertNotEqual(server.verb("device", "add", "--json", "bus").returncode, 0)
         doctor = server.verb("doctor")
         self.assertEqual(doctor.returncode, 1)
         self.assertRegex(doctor.stdout, r"BAD +database: .*(gone|replaced)")

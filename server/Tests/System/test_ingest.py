@@ -5,6 +5,7 @@ import os
 import socket
 import sys
 import time
+import tomllib
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -131,12 +132,19 @@ class IngestTests(ServerTest):
             self.check_problem(self.under_test.ask("GET", path + query, self.reader), 400)
 
     def test_verbs_without_a_server_and_the_lock(self):
-        second = self.under_test.verb("device", "add", "van")
+        second = self.under_test.verb("device", "add", "--json", "van")
         self.assertNotEqual(second.returncode, 0)
         self.assertIn("there is already a device 'van'", second.stderr)
-        self.assertIn('url = "http://', self.under_test.verb("device", "add", "bus").stdout)
+        # Only an operator knows how a vehicle reaches this server; none is made before that is said.
+        self.assertIn("--url https://", self.under_test.verb("device", "add", "bus").stderr)
+        lines = self.under_test.verb("device", "add", "bus", "--url", "https://fleet.example.org/").stdout
+        found = tomllib.loads(lines)["sync"]
+        self.assertEqual(found["url"], "https://fleet.example.org/v1/batches")
+        self.assertEqual(found["heartbeat_seconds"], 3600)
+        self.assertIn("add_geofences", found["commands"]["allow"])
+        self.assertNotIn("stop", found["commands"]["allow"])
         self.assertEqual(self.under_test.stop(), 0)
-        self.assertEqual(self.under_test.verb("device", "add", "tram").returncode, 0)
+        self.assertEqual(self.under_test.verb("device", "add", "--json", "tram").returncode, 0)
         listed = self.under_test.verb("device", "list").stdout
         self.assertEqual([line.split("\t")[1] for line in listed.splitlines()], ["van", "bus", "tram"])
         self.under_test.start()

@@ -308,6 +308,33 @@ class ScreenTests(PageTest):
         panel.get_by_role("listitem").first.get_by_role("button", name="Take back").click()
         panel.get_by_role("listitem").first.get_by_text("taken back").wait_for()
 
+    def test_what_a_vehicle_takes_and_the_line_for_what_it_refused(self):
+        device = self.server.add_device("Picky van")
+        self.addCleanup(self.server.verb, "device", "delete", str(device["id"]), "--yes")
+        admin = self.server.add_user("for commands", "admin")
+
+        def refused(command: str, error: str, **arguments):
+            answer = self.server.ask("POST", f"/v1/devices/{device['id']}/commands", admin,
+                                     json.dumps({"command": command, **arguments}).encode())
+            fleet.upload(self.server, device["access_token"], [], status=fleet.status(), command_results=[
+                {"id": answer.json["id"], "command": command, "ok": False, "error": error}])
+
+        refused("stop", "not_allowed")
+        refused("set_config", "setting_not_allowed: sync.url", arguments={"settings": {"sync.url": "https://a.example"}})
+        # Of a vehicle that does not say what it takes, only the name is known.
+        panel = self.page(screen=f"#/vehicle/{device['id']}?tab=commands").get_by_role("tabpanel", name="Commands")
+        panel.get_by_text('add it to allow = […]: "stop"').wait_for()
+        panel.get_by_text('add it to settings = […]: "sync.url"').wait_for()
+        self.assertEqual(panel.get_by_text("(not taken)").count(), 0)
+        for takes, words, marked in (
+                (["locate", "set_config"], 'allow = ["locate", "set_config", "stop"]', 8), (["stop"], "takes this command by now", 9),
+                ([], "This vehicle takes no commands", 10), ([{}], 'allow = […]: "stop"', 0)):
+            with self.subTest(takes):
+                fleet.upload(self.server, device["access_token"], [], status=fleet.status(commands=takes))
+                panel = self.page(screen=f"#/vehicle/{device['id']}?tab=commands").get_by_role("tabpanel", name="Commands")
+                panel.get_by_text(words).wait_for()
+                self.assertEqual(panel.get_by_role("option").get_by_text("(not taken)").count(), marked)
+
     # MARK: Fences
 
     def test_fences_are_drawn_and_sent(self):
@@ -390,6 +417,7 @@ class ScreenTests(PageTest):
         page.get_by_label("Devices that may use it").fill("3")
         page.get_by_role("button", name="Make it").click()
         code = page.get_by_label("The secret").inner_text()
+        page.get_by_text(f"sudo beekonctl enroll {self.server.url} {code}").wait_for()
         page.get_by_role("button", name="Done").click()
         answer = self.server.ask("POST", "/v1/enroll", None, json.dumps({"code": code, "name": "Enrolled"}).encode(),
                                  Content_Type="application/json")

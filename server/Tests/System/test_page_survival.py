@@ -32,7 +32,8 @@ ODD: dict[str, Any] = {
     "receiver constructor": {"receiver": "constructor"}, "receiver proto": {"receiver": "__proto__"},
     "state object": {"state": NO_TEXT}, "state list": {"state": ["tracking"]}, "motion object": {"motion": NO_TEXT},
     "uptime object": {"uptime_seconds": NO_TEXT}, "uptime text": {"uptime_seconds": "long"},
-    "ignition object": {"ignition": NO_TEXT}, "ignition text": {"ignition": "off"}, "nothing odd": {},
+    "ignition object": {"ignition": NO_TEXT}, "ignition text": {"ignition": "off"},
+    "commands text": {"commands": "locate"}, "commands list": {"commands": [NO_TEXT, 5]}, "nothing odd": {},
     "proto": {"__proto__": {"pending": 3}, "constructor": 5},
 }
 

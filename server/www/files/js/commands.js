@@ -55,11 +55,30 @@ export const order = (id, command, values, seconds) => send("POST", `/v1/devices
     command, ...(values && { arguments: values }), ...(seconds && { expires_in: seconds }),
 });
 
+/** What the vehicle takes, for people; `takes` is undefined where it does not say. */
+function describeTaken(takes) {
+    if (!takes) return null;
+    if (!takes.length) return h("p", { class: "notice" }, "This vehicle takes no commands: its configuration has no [sync.commands] for this server.");
+    return h("p", { class: "soft" }, `This vehicle takes: ${takes.join(", ")}.`);
+}
+
+/** What to add at the vehicle so that it takes a command that it refused; null where that is not why. */
+export function remedy({ command, result }, takes) {
+    const error = typeof result?.error === "string" ? result.error : "", setting = /^setting_not_allowed: ([a-z0-9_.-]{1,100})/.exec(error)?.[1];
+    const table = "In its configuration, in [sync.commands] or the table of commands of this destination; then sudo beekonctl reload.";
+    if (setting) return h("div", {}, `The server may not change this setting. At the vehicle, add it to settings = […]: `, h("code", {}, JSON.stringify(setting)), ` ${table}`);
+    if (error !== "not_allowed") return null;
+    if (!takes) return h("div", {}, "The vehicle does not take this command. There, add it to allow = […]: ", h("code", {}, JSON.stringify(command)), ` ${table}`);
+    if (takes.includes(command)) return h("div", {}, "The vehicle takes this command by now.");
+    const line = `allow = [${[...takes, command].map((name) => JSON.stringify(name)).join(", ")}]`;
+    return h("div", {}, `The vehicle does not take this command. The line with which it does: `, h("code", {}, line), ` ${table}`);
+}
+
 /** The form; readers get none. */
-export function commandForm(id, sent) {
+export function commandForm(id, takes, sent) {
     if (!isAdmin()) return null;
     const choice = h("select", { name: "command", onchange: () => show() },
-        Object.entries(kinds).map(([name, { title }]) => h("option", { value: name }, title)));
+        Object.entries(kinds).map(([name, { title }]) => h("option", { value: name }, takes && !takes.includes(name) ? `${title} (not taken)` : title)));
     const detail = h("div");
     const expiry = h("select", { name: "expiry" }, [["", "30 days"], [3600, "an hour"], [86_400, "a day"], [604_800, "a week"]]
         .map(([value, text]) => h("option", { value }, text)));
@@ -76,11 +95,11 @@ export function commandForm(id, sent) {
         announce("The command waits for the vehicle's next upload.");
         await sent();
     },
-    h("h2", {}, "Send a command"), h("label", { class: "field" }, "Command", choice), detail,
+    h("h2", {}, "Send a command"), describeTaken(takes), h("label", { class: "field" }, "Command", choice), detail,
     h("label", { class: "field" }, "Give up after", expiry), h("button", { type: "submit", class: "primary" }, "Send"));
 }
 
-export function commandItem(id, entry, changed) {
+export function commandItem(id, entry, takes, changed) {
     const [state, text, detail] = describeState(entry);
     const trouble = h("span", { class: "notice bad", hidden: true, role: "alert" });
     const isOpen = entry.state === "waiting" || entry.state === "offered";
@@ -88,7 +107,7 @@ export function commandItem(id, entry, changed) {
     return h("li", {},
         h("div", { class: "line" }, h("strong", {}, kinds[entry.command]?.title ?? (entry.command === "add_geofences" ? "Add fences" : entry.command)),
             h("span", { class: `state ${state}` }, text)),
-        detail ? h("div", {}, detail) : null,
+        detail ? h("div", {}, detail) : null, entry.state === "finished" ? remedy(entry, takes) : null,
         h("div", { class: "soft" }, `${moment(Date.parse(entry.created))}, by ${entry.author || "the server's console"}`),
         hasDetail ? h("details", {}, h("summary", {}, "Details"),
             h("pre", { tabindex: "0", "aria-label": "Details" }, JSON.stringify({ arguments: entry.arguments, result: entry.result }, null, 1))) : null,

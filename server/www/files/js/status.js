@@ -24,6 +24,9 @@ export function placeOf(value) {
     return { time, latitude, longitude, speed: speedOf(value.speed), bearing: number(value.bearing, 0, 360), motion: text(value.motion) };
 }
 
+/** Names, at most 64; undefined for what is no list of them. */
+const namesOf = (value) => (Array.isArray(value) && value.length <= 64 && value.every((name) => typeof name === "string" && name.length <= 64) ? value : undefined);
+
 /** What it said of its state last; undefined when it never did. */
 export function statusOf(value) {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
@@ -31,5 +34,6 @@ export function statusOf(value) {
         state: text(value.state), motion: text(value.motion), receiver: text(value.receiver), ignition: flag(value.ignition),
         pending: number(value.pending), oldest: timeOf(value.oldest_pending), odometer: number(value.odometer_meters),
         uptime: number(value.uptime_seconds), heartbeat: number(value.heartbeat_seconds), version: text(value.version),
+        commands: namesOf(value.commands),
     };
 }

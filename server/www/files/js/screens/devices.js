@@ -122,7 +122,7 @@ export function screen(main) {
         ask("Make a claim code", [field("Devices that may use it", "uses", 10, 1_000_000), field("Days for which it is valid", "days", 7, 366)], "Make it", async (fields) => {
             const claim = await (await send("POST", "/v1/claims", { uses: Number(fields.uses.value), days: Number(fields.days.value) })).json();
             await fillClaims();
-            setTimeout(() => secret(`Claim code ${claim.id}`, `For ${count(claim.uses)} devices, until ${moment(Date.parse(claim.expires))}. A vehicle uses it with POST ${location.origin}/v1/enroll`, claim.code));
+            setTimeout(() => secret(`Claim code ${claim.id}`, `For ${count(claim.uses)} devices, until ${moment(Date.parse(claim.expires))}. On a vehicle: sudo beekonctl enroll ${location.origin} ${claim.code}`, claim.code));
         });
     }
 

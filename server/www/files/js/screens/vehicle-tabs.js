@@ -4,7 +4,7 @@ import { commandForm, commandItem } from "../commands.js";
 import { h } from "../dom.js";
 import { distance, duration, hourMinute, moment, speed, stamp, timeOfDay } from "../format.js";
 import { note } from "../router.js";
-import { speedOf } from "../status.js";
+import { speedOf, statusOf } from "../status.js";
 
 /** Events that are listed; a day of a vehicle that has more is looked at in pieces. */
 const MOST = 1000;
@@ -64,11 +64,11 @@ export class Tabs {
 
     loadCommands(signal) {
         return this.fill("commands", async () => {
-            const { commands } = await read(`/v1/devices/${this.id}/commands`, { signal });
+            const [{ commands }, device] = await Promise.all(["/commands", ""].map((rest) => read(`/v1/devices/${this.id}${rest}`, { signal })));
             this.commandsRead(commands);
-            const again = () => this.loadCommands();
-            return [commandForm(this.id, again), commands.length
-                ? h("ul", { class: "items" }, commands.slice(0, 200).map((entry) => commandItem(this.id, entry, again)))
+            const again = () => this.loadCommands(), takes = statusOf(device.status)?.commands;
+            return [commandForm(this.id, takes, again), commands.length
+                ? h("ul", { class: "items" }, commands.slice(0, 200).map((entry) => commandItem(this.id, entry, takes, again)))
                 : h("p", { class: "soft" }, isAdmin() ? "No command has been sent yet." : "No command has been sent yet. Admins can send commands.")];
         });
     }

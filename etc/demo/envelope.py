@@ -50,7 +50,8 @@ STATUS = [
     ("version", True, "text", None),
     ("uptime_seconds", True, "int", lambda v: v >= 0),
     ("heartbeat_seconds", True, "int", lambda v: 0 <= v <= 86_400),
-    ("commands", True, "array", lambda v: all(isinstance(name, str) for name in v) and COMMANDS.issuperset(v) and len(set(v)) == len(v)),
+    ("commands", True, "array",
+     lambda v: all(isinstance(name, str) for name in v) and COMMANDS.issuperset(v) and len(set(v)) == len(v)),
 ]
 DEVICE = [
     ("install_id", False, "uuid", None),

@@ -81,14 +81,14 @@ class SchemaTests(unittest.TestCase):
 
     def test_a_heartbeat(self):
         status = {"state": "stopped", "motion": "unknown", "receiver": "released", "pending": 0, "version": "0.1.0",
-                  "uptime_seconds": 5, "heartbeat_seconds": 3600, "commands": ["locate"], "odometer_meters": 12.5, "ignition": False,
-                  "oldest_pending": "2026-06-15T12:34:05.000Z"}
+                  "uptime_seconds": 5, "heartbeat_seconds": 3600, "commands": ["locate"], "odometer_meters": 12.5,
+                  "ignition": False, "oldest_pending": "2026-06-15T12:34:05.000Z"}
         heartbeat = {**GOOD, "locations": [], "geofence_events": [], "status": status,
                      "command_results": [{"id": "c-1", "command": "stop", "ok": True}]}
         self.assertEqual(shape_faults(heartbeat), [])
         for field, value in (("state", "parked"), ("receiver", 1), ("pending", -1), ("ignition", "on"),
-                             ("uptime_seconds", 1.5), ("odometer_meters", None), ("heartbeat_seconds", -1), ("commands", "locate"),
-                             ("commands", [5])):
+                             ("uptime_seconds", 1.5), ("odometer_meters", None), ("heartbeat_seconds", -1),
+                             ("commands", "locate"), ("commands", [5])):
             with self.subTest(field):
                 self.assertNotEqual(shape_faults({**heartbeat, "status": {**status, field: value}}), [])
         self.assertNotEqual(shape_faults({**heartbeat, "command_results": [{"id": "c-1"}]}), [])

@@ -327,8 +327,9 @@ class ScreenTests(PageTest):
         panel.get_by_text('add it to settings = […]: "sync.url"').wait_for()
         self.assertEqual(panel.get_by_text("(not taken)").count(), 0)
         for takes, words, marked in (
-                (["locate", "set_config"], 'allow = ["locate", "set_config", "stop"]', 8), (["stop"], "takes this command by now", 9),
-                ([], "This vehicle takes no commands", 10), ([{}], 'allow = […]: "stop"', 0)):
+                (["locate", "set_config"], 'allow = ["locate", "set_config", "stop"]', 8),
+                (["stop"], "takes this command by now", 9), ([], "This vehicle takes no commands", 10),
+                ([{}], 'allow = […]: "stop"', 0)):
             with self.subTest(takes):
                 fleet.upload(self.server, device["access_token"], [], status=fleet.status(commands=takes))
                 panel = self.page(screen=f"#/vehicle/{device['id']}?tab=commands").get_by_role("tabpanel", name="Commands")

@@ -64,7 +64,7 @@ OTHER := $(if $(ARCH)$(SUITE),$(if $(filter-out $(OWN),$(ARCH) $(SUITE)),$(or $(
 
 # The builds share one folder, and SwiftPM uses every core by itself.
 .NOTPARALLEL:
-.PHONY: help deps build run test seconds nightly on lint manuals check server server-build test-server fuzz-server simulate server-deb conservation overload fleet fleet-simulation fleet-live bench-server fuzz bench soak system-test test-arm64 install uninstall deb cross release release-test server-cross clean venv
+.PHONY: help deps build run test seconds nightly on lint manuals check server server-build test-server fuzz-server simulate server-deb conservation overload fleet pictures fleet-simulation fleet-live bench-server fuzz bench soak system-test test-arm64 install uninstall deb cross release release-test server-cross clean venv
 
 help:  ## Show these verbs
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -152,6 +152,12 @@ fleet: deps venv  ## Ten simulated vehicles, with beekond and gpsd, and beekon-s
 	@etc/build/server build
 	@etc/demo/fleet --bin $(BUILD)/debug --server server/.build/release --vehicles $(or $(VEHICLES),10) \
 	    $(if $(DURATION),--duration $(DURATION))
+
+pictures: deps venv  ## Take the pictures in docs anew: the page's screens and a terminal, as they are now
+	@etc/build/server deps
+	$(SWIFT_BUILD) --product beekon-sim
+	@etc/build/server build-tests
+	@.venv/bin/python server/Tests/pictures.py --sim $(BUILD)/debug/beekon-sim
 
 fleet-simulation: deps  ## Table and charts of docs/fleet.md: 100,000 vehicles in simulated time; VEHICLES=20000
 	$(SWIFT_BUILD) -c release --product beekon-fleet

@@ -245,9 +245,12 @@ class PackageTest(unittest.TestCase):
         machine.install(debian.package())
         self.assertEqual(json.loads(machine.output("beekonctl", "status", "--json"))["session_id"], status["session_id"])
 
+        # As beekonctl enroll leaves them.
+        for name in ("50-server.toml", "50-server.toml.before", "50-server-second.toml", "server-key.pem"):
+            machine.write(f"/etc/beekond/beekond.d/{name}", "# of the server\n", 0o640)
         machine.run("apt-get", "-qq", "purge", "-y", "beekond")
         self.assertFalse(os.path.exists(machine.path + STATE))
-        self.assertFalse(os.path.exists(machine.path + "/etc/beekond/beekond.toml"))
+        self.assertFalse(os.path.exists(machine.path + "/etc/beekond"))
         self.assertEqual(machine.output("find", "/etc/systemd", "/var/lib/systemd", "-name", "*beekond*").strip(), "")
 
 

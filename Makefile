@@ -157,7 +157,7 @@ pictures: deps venv  ## Take the pictures in docs anew: the page's screens and a
 	@etc/build/server deps
 	$(SWIFT_BUILD) --product beekon-sim
 	@etc/build/server build-tests
-	@.venv/bin/python server/Tests/pictures.py --sim $(BUILD)/debug/beekon-sim
+	@.venv/bin/python server/Tests/System/pictures.py --sim $(BUILD)/debug/beekon-sim
 
 fleet-simulation: deps  ## Table and charts of docs/fleet.md: 100,000 vehicles in simulated time; VEHICLES=20000
 	$(SWIFT_BUILD) -c release --product beekon-fleet

@@ -225,6 +225,44 @@ class ScreenTests(PageTest):
         page.get_by_role("link", name="All vehicles").click()
         page.get_by_role("heading", name="Fleet").wait_for()
 
+    def test_units_are_those_of_whoever_looks(self):
+        screen = f"#/vehicle/{self.truck()}?{self.stretch()}"
+        page = self.page(screen=screen, locale="en-US")
+        page.locator("dl.sums").get_by_text(re.compile("6[23] mph")).wait_for()
+        self.assertRegex(page.locator("dl.sums dd").first.inner_text(), r"^[\d.]+ mi$")
+        page.get_by_role("definition").get_by_text("29,957 mi").wait_for()
+        units = page.get_by_role("combobox", name="Units")
+        units.select_option("kn")
+        page.locator("dl.sums").get_by_text(re.compile("5[45] kn")).wait_for()
+        units.select_option("km/h")
+        page.locator("dl.sums").get_by_text("101 km/h").wait_for()
+        self.assertIn(self.stretch().split("&")[0].replace(":", "%3A"), page.url.replace(":", "%3A"))
+        # The browser keeps what was chosen.
+        page.reload()
+        page.locator("dl.sums").get_by_text("101 km/h").wait_for()
+        page.goto(f"{self.server.url}/#/fleet")
+        page.get_by_role("row", name=re.compile("Truck 1")).get_by_text("48,212 km").wait_for()
+
+    def test_what_is_shown_is_saved_as_a_file(self):
+        page = self.page(screen=f"#/vehicle/{self.truck()}?{self.stretch()}")
+        page.locator("dl.sums").get_by_text("101 km/h").wait_for()
+        wanted = json.loads(self.server.ask(
+            "GET", f"/v1/devices/{self.truck()}/locations?{self.stretch()}", self.reader()).body)["locations"]
+        self.assertGreater(len(wanted), 7000)
+        for word, ending, mark in (("GPX", "gpx", "<trkpt "), ("GeoJSON", "geojson", '"Point"'), ("CSV", "csv", "\n")):
+            with self.subTest(word):
+                with page.expect_download() as told:
+                    page.get_by_role("link", name=word, exact=True).click()
+                self.assertRegex(told.value.suggested_filename, rf"^Truck 1 \d{{4}}-\d\d-\d\d\.{ending}$")
+                text = Path(told.value.path()).read_text(encoding="utf-8")
+                # A table has a line with its heads.
+                self.assertEqual(text.count(mark), len(wanted) + (word == "CSV"))
+        # Where there is nothing, there is nothing to save.
+        page.goto(f"{self.server.url}/#/vehicle/{self.truck()}?from=2020-01-01T00:00:00Z&to=2020-01-01T23:59:59Z")
+        page.get_by_text("No locations in this time.").wait_for()
+        self.assertFalse(page.get_by_role("link", name="GPX", exact=True).is_visible())
+        page.get_by_text("Times are those of Europe/Berlin.").wait_for()
+
     def test_the_chart_is_zoomed_and_the_slider_with_it(self):
         page = self.page(screen=f"#/vehicle/{self.truck()}?{self.stretch()}")
         trips = page.get_by_role("tabpanel", name="Trips").get_by_role("button")
@@ -462,7 +500,13 @@ class ScreenTests(PageTest):
         page = self.page(screen="#/users")
         page.get_by_role("button", name="Add a user").click()
         page.get_by_label("Name", exact=True).fill("nora")
-        page.get_by_label("Password (10 characters or more)").fill("a long password")
+        field = page.get_by_label("Password (10 characters or more)")
+        page.get_by_role("button", name="Suggest one").click()
+        self.assertRegex(field.input_value(), r"^([a-z2-9]{4}-){3}[a-z2-9]{4}$")
+        self.assertEqual(field.get_attribute("type"), "text", "it can be read")
+        page.get_by_role("button", name="Show it").click()
+        self.assertEqual(field.get_attribute("type"), "password")
+        field.fill("a long password")
         page.get_by_role("button", name="Add", exact=True).click()
         token = page.get_by_label("The secret").inner_text()
         page.get_by_role("button", name="Done").click()

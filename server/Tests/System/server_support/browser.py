@@ -46,5 +46,5 @@ class Browser:
 
     def context(self, **options):
         """A browser without a past: no cookies, no storage."""
-        defaults = {"viewport": {"width": 1440, "height": 900}, "locale": "en-GB", "timezone_id": "Europe/Berlin"}
+        defaults = {"viewport": {"width": 1440, "height": 900}, "locale": "en-IE", "timezone_id": "Europe/Berlin"}
         return self.chromium.new_context(**{**defaults, **options})

@@ -2,6 +2,7 @@
 import { h } from "./dom.js";
 import { hourMinute } from "./format.js";
 import { color, whenChanged } from "./theme.js";
+import { units } from "./units.js";
 
 const LEFT = 34, RIGHT = 40, TOP = 6, BOTTOM = 18;
 
@@ -75,8 +76,8 @@ export class Chart {
         }
         this.drawTimes(frame);
         const columns = Math.max(1, Math.floor(width - LEFT - RIGHT));
-        this.drawSeries(frame, this.extremes(this.track.altitudes, columns, 1), "height", false);
-        this.drawSeries(frame, this.extremes(this.track.speeds, columns, 3.6), "speed", true);
+        this.drawSeries(frame, this.extremes(this.track.altitudes, columns, 1 / units().short), "height", false);
+        this.drawSeries(frame, this.extremes(this.track.speeds, columns, units().speed), "speed", true);
         this.drawCursor();
     }
 
@@ -126,7 +127,7 @@ export class Chart {
             context.textAlign = fromZero ? "right" : "left";
             context.fillText(text, fromZero ? LEFT - 4 : width - RIGHT + 4, Math.max(TOP + 5, y(value) - (value === bottom ? 4 : 0)));
         }
-        if (fromZero) context.fillText("km/h", LEFT - 4, TOP + 18);
+        if (fromZero) context.fillText(units().sign, LEFT - 4, TOP + 18);
         context.textAlign = "left";
     }
 

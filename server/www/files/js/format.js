@@ -1,5 +1,6 @@
 // Values as people read them, in their own language and time zone.
 import { speedOf } from "./status.js";
+import { units } from "./units.js";
 
 const dayTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
@@ -28,17 +29,28 @@ export function duration(seconds) {
 
 export const ago = (seconds) => seconds < 5 ? "now" : `${duration(seconds)} ago`;
 
+/** As the way of a day, or one that is short. */
 export function distance(meters) {
-    if (meters < 1000) return `${whole.format(meters)} m`;
-    return meters < 100_000 ? `${tenths.format(meters / 1000)} km` : `${whole.format(meters / 1000)} km`;
+    const { long, longSign } = units();
+    if (meters < long) return height(meters);
+    return `${(meters < 100 * long ? tenths : whole).format(meters / long)} ${longSign}`;
 }
 
-export const speed = (metersPerSecond) => (speedOf(metersPerSecond) === undefined ? "–" : `${whole.format(metersPerSecond * 3.6)} km/h`);
+/** As an odometer has it. */
+export const mileage = (meters) => `${whole.format(meters / units().long)} ${units().longSign}`;
+
+/** As an altitude, or an accuracy. */
+export const height = (meters) => `${whole.format(meters / units().short)} ${units().shortSign}`;
+
+export const speed = (metersPerSecond) => (speedOf(metersPerSecond) === undefined ? "–" : `${whole.format(metersPerSecond * units().speed)} ${units().sign}`);
 
 const points = ["N", "NE", "E", "SE", "S", "SW", "W", "NW"];
 export const heading = (degrees) => points[Math.round(degrees / 45) % 8];
 
 export const place = (latitude, longitude) => `${latitude.toFixed(5)}, ${longitude.toFixed(5)}`;
+
+/** The time zone of whoever looks, in which everything is shown. */
+export const zone = dayTime.resolvedOptions().timeZone;
 
 /** The local day of a moment, as a date field has it. */
 export function dayOf(time) {

@@ -7,6 +7,7 @@ import { watch as watchClock } from "./clock.js";
 import { watch as watchDatabase } from "./database.js";
 import { here } from "./router.js";
 import { themeButton } from "./theme.js";
+import { choices, chooseUnits, chosenUnits, whenUnitsChange } from "./units.js";
 import { screen as signIn } from "./screens/sign-in.js";
 import { screen as list } from "./screens/list.js";
 import { screen as map } from "./screens/map.js";
@@ -96,8 +97,10 @@ function fillBar() {
             class: "plain", type: "button", title: "Copy the link to this view", "aria-label": "Copy the link to this view",
             onclick: () => copied(location.href),
         }, icon("link")),
-        themeButton(),
-        h("button", { class: "plain", type: "button", title: `Signed in as ${user().name}`, onclick: leave }, "Sign out"));
+        h("select", { class: "units", "aria-label": "Units", title: "Units", onchange: (event) => chooseUnits(event.target.value) },
+            choices.map(([name, sign]) => h("option", { value: name, selected: name === chosenUnits() }, sign))),
+        themeButton(), h("span", { class: "who", title: `Signed in as ${user().name}` }, user().name),
+        h("button", { class: "plain", type: "button", onclick: leave }, "Sign out"));
     bar.hidden = false;
 }
 
@@ -133,6 +136,12 @@ whenEnded(() => {
     bar.hidden = true;
     watchClock();
     watchDatabase();
+    show();
+});
+
+// The screen begins anew, at the view that the address has.
+whenUnitsChange(() => {
+    shown = { ...shown, update: undefined };
     show();
 });
 

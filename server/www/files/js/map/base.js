@@ -2,6 +2,7 @@
 import * as L from "../../leaflet/leaflet.esm.min.js";
 import { h } from "../dom.js";
 import { isStill } from "../theme.js";
+import { chosenUnits } from "../units.js";
 import { Ground } from "./ground.js";
 
 /** Tiles in a row that could not be loaded, before somebody is told. */
@@ -25,7 +26,7 @@ export function makeMap(element, label) {
     });
     element.setAttribute("role", "region");
     element.setAttribute("aria-label", label);
-    L.control.scale({ imperial: false, position: "bottomleft" }).addTo(map);
+    L.control.scale({ metric: chosenUnits() !== "imperial", imperial: chosenUnits() === "imperial", position: "bottomleft" }).addTo(map);
     const credit = L.control.attribution({ prefix: false, position: "bottomright" }).addTo(map);
     // Beneath the tiles, so that it shows where they are missing; and not among them, which the dark theme turns into their negative.
     map.createPane("ground").style.zIndex = 100;

@@ -1,7 +1,7 @@
 // The fleet at a glance: what needs somebody comes first.
 import { h, keyed, setText } from "../dom.js";
 import * as fleet from "../fleet.js";
-import { ago, byName, count, speed } from "../format.js";
+import { ago, byName, count, mileage, speed } from "../format.js";
 import { levels, order } from "../health.js";
 import { address, note } from "../router.js";
 
@@ -141,6 +141,6 @@ function describe(row, vehicle) {
     setText(drives, level === "moving" && vehicle.latest.speed !== undefined ? speed(vehicle.latest.speed) : "");
     const { pending: rows, odometer: meters } = vehicle.status ?? {};
     setText(pending, rows === undefined ? "" : count(rows));
-    setText(odometer, meters === undefined ? "" : `${count(meters / 1000)} km`);
+    setText(odometer, meters === undefined ? "" : mileage(meters));
     setText(version, vehicle.version ?? "");
 }

@@ -17,8 +17,16 @@ export function screen(main) {
             h("thead", {}, h("tr", {}, ["Group", "Vehicles", "Readers", "Actions"].map((text) => h("th", { scope: "col" }, text)))), groupRows))));
     let groups = [];
 
-    const password = () => h("label", { class: "field" }, "Password (10 characters or more)",
-        h("input", { name: "password", type: "password", autocomplete: "new-password", minlength: 10, required: true }));
+    function password() {
+        const field = h("input", { name: "password", type: "password", autocomplete: "new-password", minlength: 10, required: true });
+        const look = h("button", { type: "button", "aria-pressed": "false", onclick: () => reveal(field.type === "password") }, "Show it");
+        const reveal = (isShown) => {
+            field.type = isShown ? "text" : "password";
+            look.setAttribute("aria-pressed", String(isShown));
+        };
+        return h("div", { class: "form column" }, h("label", { class: "field" }, "Password (10 characters or more)", field),
+            h("div", { class: "row" }, look, h("button", { type: "button", onclick: () => { field.value = suggestion(); reveal(true); } }, "Suggest one")));
+    }
 
     /** What a reader sees: all, or the groups that are ticked. */
     const choice = (seen) => h("fieldset", { class: "form column" }, h("legend", {}, "Vehicles that a reader sees"),
@@ -91,4 +99,11 @@ export function screen(main) {
 
     fill();
     return {};
+}
+
+/** Eighty bits of chance, in letters and digits that are not taken for each other. */
+function suggestion() {
+    const letters = "abcdefghijkmnpqrstuvwxyz23456789";
+    const bytes = crypto.getRandomValues(new Uint8Array(16));
+    return [...bytes].map((byte, index) => (index && index % 4 === 0 ? "-" : "") + letters[byte % letters.length]).join("");
 }

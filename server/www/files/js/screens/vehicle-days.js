@@ -1,7 +1,7 @@
 // Which day, or any other stretch of up to a month.
 import { h, icon } from "../dom.js";
 import * as fleet from "../fleet.js";
-import { dayOf, rangeOf } from "../format.js";
+import { dayOf, rangeOf, zone } from "../format.js";
 
 const LONGEST = 31 * 86_400_000;
 
@@ -27,7 +27,8 @@ export function dayBar(chosen) {
     const local = (time) => new Date(time - new Date(time).getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
     return {
         element: h("div", {}, h("div", { class: "days" }, step(-1, "The day before", "back"), field, step(1, "The day after", "next"),
-            h("button", { type: "button", onclick: () => chosen(...rangeOf(dayOf(fleet.now()))) }, "Today")), details),
+            h("button", { type: "button", onclick: () => chosen(...rangeOf(dayOf(fleet.now()))) }, "Today")), details,
+        h("p", { class: "soft" }, `Times are those of ${zone}.`)),
         show(from, to) {
             field.value = dayOf(from);
             first.value = local(from);

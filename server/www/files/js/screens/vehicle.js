@@ -1,7 +1,7 @@
 // One vehicle: a stretch of its time on a map, over time, and in words.
 import { h, icon, setText } from "../dom.js";
 import * as fleet from "../fleet.js";
-import { ago, count, dayOf, distance, duration, heading, place, rangeOf, speed, stamp, timeOfDay } from "../format.js";
+import { ago, count, dayOf, distance, duration, heading, height, mileage, place, rangeOf, speed, stamp, timeOfDay } from "../format.js";
 import { Chart } from "../chart.js";
 import { L, makeMap, removeMap, setView, viewText } from "../map/base.js";
 import { TrackLayer } from "../map/track-layer.js";
@@ -26,6 +26,8 @@ export function screen(main, parts, values) {
     const name = h("h1", {}, `Vehicle ${id}`), mark = h("span", { class: "health" }), why = h("p", { class: "notice", hidden: true });
     const facts = h("dl", { class: "facts" });
     const total = { meters: h("dd"), moving: h("dd"), top: h("dd") };
+    const files = Object.entries({ GPX: "gpx", GeoJSON: "geojson", CSV: "csv" }).map(([word, format]) => [format, h("a", {}, word)]);
+    const save = h("p", { class: "save soft", hidden: true }, "Save as ", files.map(([, link]) => link));
     const trouble = h("p", { class: "notice bad", role: "alert", hidden: true });
     const days = dayBar((first, last) => { [from, to] = [first, last]; chosen = null; isPlaced = false; open(); });
     const tabs = new Tabs(id, values.get("tab"), choose, seek, showFences);
@@ -39,7 +41,7 @@ export function screen(main, parts, values) {
         h("div", { class: "side" },
             h("div", { class: "head" }, h("div", { class: "row spread" }, name, mark), why, days.element, trouble,
                 h("dl", { class: "sums" }, h("div", {}, h("dt", {}, "Distance"), total.meters),
-                    h("div", {}, h("dt", {}, "In motion"), total.moving), h("div", {}, h("dt", {}, "Top speed"), total.top))),
+                    h("div", {}, h("dt", {}, "In motion"), total.moving), h("div", {}, h("dt", {}, "Top speed"), total.top)), save),
             h("div", { class: "rest" }, tabs.element, h("section", { "aria-label": "The vehicle" }, h("h2", {}, "Now"), facts))),
         element, h("div", { class: "deck" }, chart.element, player.slider, h("div", { class: "controls" }, player.button, player.choice,
             button("Zoom out of the chart", "minus", () => zoom(player.time, 2)), button("Zoom into the chart", "plus", () => zoom(player.time, 0.5)), all, readout)));
@@ -60,6 +62,7 @@ export function screen(main, parts, values) {
         const mine = loading = new AbortController();
         note({ from: stamp(from), to: stamp(to) });
         days.show(from, to);
+        showFiles();
         trouble.hidden = true;
         main.setAttribute("aria-busy", "true");
         tabs.load(from, to, mine.signal);
@@ -148,11 +151,21 @@ export function screen(main, parts, values) {
         lookAt(first, first + span);
     }
 
+    /** What is shown, as files for other programs; the server writes them. */
+    function showFiles() {
+        const title = (fleet.vehicles.get(id)?.name ?? `vehicle ${id}`).replaceAll(/[^\p{L}\p{N} ._-]/gu, "_");
+        for (const [format, link] of files) {
+            link.href = `/v1/devices/${id}/locations?${new URLSearchParams({ from: stamp(from), to: stamp(to), format })}`;
+            link.download = `${title} ${dayOf(from)}.${format}`;
+        }
+    }
+
     function showSums() {
         const { meters, moving, top } = sums(track);
         setText(total.meters, distance(meters));
         setText(total.moving, duration(moving));
         setText(total.top, track.count ? speed(top) : "–");
+        save.hidden = !track.count;
     }
 
     /** Of today there is no more than until now. */
@@ -193,9 +206,9 @@ export function screen(main, parts, values) {
         readout.replaceChildren(...[
             item("Time", timeOfDay(time)),
             Number.isNaN(track.speeds[index]) ? null : item("Speed", speed(track.speeds[index]), "key"),
-            Number.isNaN(track.altitudes[index]) ? null : item("Altitude", `${count(track.altitudes[index])} m`, "key height"),
+            Number.isNaN(track.altitudes[index]) ? null : item("Altitude", height(track.altitudes[index]), "key height"),
             Number.isNaN(track.bearings[index]) || motionOf(track, index) !== "moving" ? null : item("Heading", heading(track.bearings[index])),
-            Number.isNaN(track.accuracies[index]) ? null : item("Accuracy", `${count(track.accuracies[index])} m`),
+            Number.isNaN(track.accuracies[index]) ? null : item("Accuracy", height(track.accuracies[index])),
             late > 120 ? h("span", { class: "soft" }, `last location ${duration(late)} before`) : null,
         ].filter(Boolean));
     }
@@ -258,7 +271,10 @@ export function screen(main, parts, values) {
         missing.hidden = !isMissing;
         frame.hidden = isMissing;
         if (!vehicle) return;
-        setText(name, vehicle.name);
+        if (name.textContent !== vehicle.name) {
+            setText(name, vehicle.name);
+            showFiles();
+        }
         setText(document.querySelector("title"), `${vehicle.name} – beekon`);
         const { level, word, why: reasons } = fleet.health(vehicle);
         mark.className = `health ${level}`;
@@ -277,7 +293,7 @@ export function screen(main, parts, values) {
                 : vehicle.seen && "no position kept"],
             ["Speed", latest?.speed !== undefined && speed(latest.speed)], ["Tracking", status?.state], ["Receiver", status?.receiver?.replaceAll("_", " ")],
             ["Pending", status?.pending !== undefined && count(status.pending)], ["Ignition", status?.ignition === undefined ? "" : status.ignition ? "on" : "off"],
-            ["Odometer", status?.odometer === undefined ? "" : `${count(status.odometer / 1000)} km`],
+            ["Odometer", status?.odometer === undefined ? "" : mileage(status.odometer)],
             ["Up since", status?.uptime === undefined ? "" : duration(status.uptime)],
             ["Version", vehicle.version], ["Model", [vehicle.model, vehicle.platform].filter(Boolean).join(", ")], ["Number", String(vehicle.id)],
         ].filter(([, value]) => value);

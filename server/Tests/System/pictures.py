@@ -14,15 +14,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE / "System"), str(ROOT / "etc/demo")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "etc/demo"))
 
 from places import PLACES
 from server_support import fleet
 from server_support.browser import Browser
 from server_support.server import Server
 
+ROOT = Path(__file__).resolve().parents[3]
 DOCS = ROOT / "docs"
 TOWN = ROOT / "etc/demo/town.mbtiles"
 SCREENS = ROOT / "Tests/System/cli/screens"
@@ -53,8 +52,8 @@ class Drives:
         last = first_ms // 1000 + seconds
         start = datetime.datetime.fromtimestamp(last - length, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         said = subprocess.run(
-            [self.program, "--file", "-", "--seed", str(seed), "--at", f"{latitude},{longitude}", "--noise", "0.5", "--start", start,
-             "--duration", str(length)], capture_output=True, text=True, check=True).stdout
+            [self.program, "--file", "-", "--seed", str(seed), "--at", f"{latitude},{longitude}", "--noise", "0.5",
+             "--start", start, "--duration", str(length)], capture_output=True, text=True, check=True).stdout
         found = []
         altitude = 0.0
         moment = (last - length) * 1000
@@ -98,7 +97,8 @@ def screens(browser: Browser, server: Server, devices: dict) -> None:
     day = f"#/vehicle/{truck}"
     for name, screen, options in (
             ("sign-in", None, DESK), ("fleet", "#/fleet", DESK), ("map", "#/map", DESK), ("map-dark", "#/map", {**DESK, **DARK}),
-            ("day", day, DESK), ("day-phone", day, PHONE), ("fleet-phone", "#/fleet", PHONE), ("commands", f"{day}?tab=commands", DESK),
+            ("day", day, DESK), ("day-phone", day, PHONE), ("fleet-phone", "#/fleet", PHONE),
+            ("commands", f"{day}?tab=commands", DESK),
             ("fences", "#/fences", DESK), ("devices", "#/devices", DESK), ("users", "#/users", DESK)):
         if screen is None:
             page = browser.context(**options).new_page()
@@ -107,8 +107,9 @@ def screens(browser: Browser, server: Server, devices: dict) -> None:
         else:
             page = signed_in(browser, server, screen, options)
         if screen == day:
-            page.get_by_role("tabpanel", name="Trips").get_by_role("button").first.wait_for()
-            page.get_by_role("slider", name="Time").press("PageDown")
+            page.get_by_role("tabpanel", name="Trips").get_by_role("button").last.click()
+            page.get_by_role("slider", name="Time").press("PageUp")
+            page.evaluate("() => { document.activeElement.blur(); document.getElementById('main').scrollTop = 0; }")
         take(page, name)
         page.context.close()
 
@@ -126,7 +127,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="The pictures of the page and of the terminal in the documents.")
     parser.add_argument("--sim", default=str(ROOT / ".build/debug/beekon-sim"), metavar="FILE", help="beekon-sim")
     chosen = parser.parse_args()
-    fleet.day = Drives(chosen.sim).day  # type: ignore[assignment]
+    fleet.day = Drives(chosen.sim).day
     with tempfile.TemporaryDirectory() as folder:
         server = Server(folder, options=("--map", str(TOWN)))
         browser = Browser()

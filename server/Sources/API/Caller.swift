@@ -46,7 +46,7 @@ enum Caller: Equatable {
         case (.shared, _): self == .guest
         case (.devices, .get), (.device, .get), (.locations, _), (.events, _), (.trips, _), (.commands, .get),
             (.stream, _), (.session, _), (.clock, .get), (.installations, .get), (.logout, _), (.key, _),
-            (.metrics, _), (.tile, _):
+            (.metrics, _), (.tile, _), (.ownPassword, _):
             isReader
         case (.devices, _), (.device, _), (.users, _), (.user, _), (.password, _), (.claims, _), (.claim, _),
             (.commands, _), (.command, _), (.tokens, _), (.log, _), (.doctor, _), (.clock, _),

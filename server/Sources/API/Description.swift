@@ -311,6 +311,16 @@ enum Description {
         "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
         {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{
         "$ref":"#/components/responses/503"}}}},
+        "/v1/session/password":{"put":{"operationId":"changePassword","summary":"Gives who asks another password; all sessions end, and a new one begins.",
+        "security":[{"session":[]}],"responses":{"200":{"description":"The new session is in the cookie.","content":
+        {"application/json":{"schema":{"$ref":"#/components/schemas/Session"}}}},"400":{"$ref":"#/components/responses/400"},
+        "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
+        {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"409":{
+        "$ref":"#/components/responses/409"},"413":{"$ref":"#/components/responses/413"},"429":{"description":"Too many wrong passwords; Retry-After tells when to try again.",
+        "content":{"application/problem+json":{"schema":{"$ref":"#/components/schemas/Problem"}}}},"503":{"$ref":
+        "#/components/responses/503"}},"requestBody":{"required":true,"content":{"application/json":
+        {"schema":{"type":"object","required":["current","password"],"properties":{"current":{"type":"string","minLength":1},
+        "password":{"type":"string","minLength":10,"maxLength":200,"pattern":"^[^\\u0000]*$"}}}}}}}},
         "/v1/users":{"get":{"operationId":"users","summary":"All users.","security":[{"token":[]},
         {"session":[]}],"responses":{"200":{"description":"By name.","content":{"application/json":
         {"schema":{"type":"object","required":["users"],"properties":{"users":{"type":"array","items":

@@ -68,7 +68,7 @@ struct Handlers: Sendable {
         }
     }
 
-    /// - Returns: nil when the route changes something, or is an admin's.
+    /// - Returns: nil when the route changes something of others, or is an admin's.
     private func performForReaders(_ call: Call) async throws -> Response? {
         switch (call.route, call.method) {
         case (.devices, .get): return try await reader.devices(for: call.viewer)
@@ -93,6 +93,8 @@ struct Handlers: Sendable {
             }
         case (.session, _): return Login.description(of: call.identity)
         case (.logout, _): return try await login.end(call.request, call.identity)
+        case (.ownPassword, _):
+            return try await login.changePassword(call.request, call.identity, now: call.wall)
         case (.tile(let zoom, let column, let row), _):
             return try await tiles.answer(call.request, zoom: zoom, column: column, row: row)
         case (.key, _): return try orders.key()

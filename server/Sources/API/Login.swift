@@ -55,16 +55,20 @@ struct Login: Sendable {
                 try Sessions.end(old, in: database)
             }
         }
+        return Self.welcome(entry, request)
+    }
+
+    /// Who has come in, with the cookies of the session.
+    private static func welcome(_ entry: Passwords.Entry, _ request: Request) -> Response {
         let identity = Identity(
             caller: .user(entry.user.role), name: entry.user.name, session: entry.session,
             viewer: entry.user.viewer)
-        var response = Self.description(of: identity)
+        var response = description(of: identity)
         response.headers[values: .setCookie] = [
-            Self.cookie(
-                Self.known, entry.browser.text, seconds: Int(KnownBrowser.lifetime), path: "/v1/login",
+            cookie(
+                known, entry.browser.text, seconds: Int(KnownBrowser.lifetime), path: "/v1/login",
                 of: request),
-            Self.cookie(
-                Gatekeeper.cookie, entry.session.text, seconds: Int(Sessions.lifetime), of: request),
+            cookie(Gatekeeper.cookie, entry.session.text, seconds: Int(Sessions.lifetime), of: request),
         ]
         return response
     }
@@ -132,6 +136,32 @@ struct Login: Sendable {
             throw Problem.notFound("There is no user of that name.")
         }
         return Response(status: .noContent)
+    }
+
+    /// `PUT /v1/session/password` with `{"current":…,"password":…}`: all sessions of the user end, and a new one begins.
+    func changePassword(_ request: Request, _ identity: Identity, now: Timestamp) async throws -> Response {
+        guard let session = identity.session else {
+            throw Problem(.conflict, "A token has no password; an admin sets that of its user.")
+        }
+        let (body, _) = try await bodies.read(request, limit: Fields.limit)
+        let fields = try Fields(body, request.headers)
+        let (current, password) = (try fields.text("current"), try fields.text("password"))
+        if let complaint = Passwords.complaint(about: password) {
+            throw Problem(field: "password", complaint)
+        }
+        // Whoever has found a session has few guesses by it, and takes none from the user.
+        try judge(session.text)
+        guard let stored = try await passwords.stored(of: identity.name),
+            try await passwords.isRight(current, stored: stored, of: identity.name, isKnown: true)
+        else {
+            guesses.noteWrong(session.text, now: .now)
+            throw Problem(.forbidden, "The current password is wrong.")
+        }
+        let hashed = try await passwords.hashed(password, of: identity.name)
+        guard let entry = try await passwords.change(stored, to: hashed, ending: session, now: now) else {
+            throw Problem(.conflict, "The password or the session was changed meanwhile.")
+        }
+        return Self.welcome(entry, request)
     }
 
     private static func cookie(

@@ -54,6 +54,8 @@ enum Route: Equatable {
     case user(String)
     /// `/v1/users/NAME/password`
     case password(String)
+    /// The password of who asks.
+    case ownPassword
     /// `/v1/users/NAME/groups`: which vehicles a reader sees.
     case userGroups(String)
     /// `/v1/groups`
@@ -128,6 +130,7 @@ enum Route: Equatable {
     private static func named(_ names: [Substring]) -> Route? {
         switch (names.count, names.first) {
         case (1, let name?): plain[String(name)]
+        case (2, "session"): names[1] == "password" ? .ownPassword : nil
         case (2, "claims"): id(names[1]).map { .claim($0) }
         case (2, "devices"): id(names[1]).map { .device($0) }
         case (2, "users"): names[1].isEmpty ? nil : .user(String(names[1]))
@@ -188,7 +191,7 @@ enum Route: Equatable {
         case .devices, .users, .claims, .commands, .installations, .clock, .groups, .links: [.get, .post]
         case .device: [.get, .patch, .delete]
         case .user, .claim, .command, .group, .link, .data: [.delete]
-        case .password, .userGroups: [.put]
+        case .password, .ownPassword, .userGroups: [.put]
         case .shared, .locations, .events, .trips, .log, .stream, .session, .key, .description, .doctor,
             .metrics, .tile, .live, .ready:
             [.get]
@@ -226,6 +229,7 @@ enum Route: Equatable {
         case .login: "/v1/login"
         case .logout: "/v1/logout"
         case .session: "/v1/session"
+        case .ownPassword: "/v1/session/password"
         case .users: "/v1/users"
         case .user: "/v1/users/{name}"
         case .password: "/v1/users/{name}/password"

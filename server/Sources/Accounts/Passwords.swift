@@ -55,10 +55,49 @@ package struct Passwords: Sendable {
                         salt = excluded.salt, hash = excluded.hash, changed = excluded.changed
                     """, .integer(id), .bytes(password.salt), .bytes(password.hash),
                     .integer(now.milliseconds))
-                try session.run("DELETE FROM sessions WHERE account = $1", .integer(id))
+                try Sessions.endAll(of: id, in: session)
                 return true
             }
         }
+    }
+
+    /// Gives who has shown the present password another one. All sessions end, and one begins.
+    ///
+    /// - Parameter own: the session by which that was asked.
+    /// - Returns: nil when password or session are not that any more.
+    package func change(
+        _ stored: StoredPassword, to password: Hashed, ending own: Secret, now: Timestamp
+    ) async throws(StoreError) -> Entry? {
+        let begun: Secret? = try await store.write { session throws(StoreError) in
+            try session.transaction { () throws(StoreError) -> Secret? in
+                let changed = try session.run(
+                    """
+                    UPDATE passwords SET salt = $1, hash = $2, changed = $3 WHERE account = $4 AND hash = $5
+                        AND EXISTS (SELECT 1 FROM sessions WHERE account = $4 AND hash = $6) RETURNING account
+                    """, .bytes(password.salt), .bytes(password.hash), .integer(now.milliseconds),
+                    .integer(stored.account), .bytes(stored.hash), .bytes(own.hash))
+                guard !changed.isEmpty else { return nil }
+                try Sessions.endAll(of: stored.account, in: session)
+                return try Sessions.add(of: stored.account, now: now, in: session)
+            }
+        }
+        let changed = StoredPassword(
+            account: stored.account, salt: password.salt, hash: password.hash, user: stored.user)
+        return begun.map {
+            Entry(user: stored.user, session: $0, browser: KnownBrowser(of: changed, now: now))
+        }
+    }
+
+    /// Whether it is the password of a user; that takes as long for a name that nobody has.
+    ///
+    /// - Parameter isKnown: whether it waits among those who are known.
+    package func isRight(
+        _ password: String, stored: StoredPassword?, of name: String, isKnown: Bool
+    ) async throws(StoreError) -> Bool {
+        let salt = stored?.salt ?? [UInt8](repeating: 0, count: 16)
+        let hash = try await mill.hash(String(password.prefix(200)), salt: salt, of: name, isKnown: isKnown)
+        guard let stored, stored.hash.count == hash.count else { return false }
+        return CRYPTO_memcmp(stored.hash, hash, hash.count) == 0
     }
 
     /// - Returns: nil for a name that nobody with a password has.
@@ -92,13 +131,12 @@ package struct Passwords: Sendable {
     package func logIn(
         _ name: String, _ password: String, stored: StoredPassword?, isKnown: Bool, now: Timestamp
     ) async throws(StoreError) -> Entry? {
-        let salt = stored?.salt ?? [UInt8](repeating: 0, count: 16)
-        let hash = try await mill.hash(String(password.prefix(200)), salt: salt, of: name, isKnown: isKnown)
-        guard let stored, stored.hash.count == hash.count, CRYPTO_memcmp(stored.hash, hash, hash.count) == 0
-        else { return nil }
+        guard try await isRight(password, stored: stored, of: name, isKnown: isKnown), let stored else {
+            return nil
+        }
         // The password may have been changed meanwhile.
         let session = try await store.write { session throws(StoreError) in
-            try Sessions.begin(of: stored.account, hash: hash, now: now, in: session)
+            try Sessions.begin(of: stored.account, hash: stored.hash, now: now, in: session)
         }
         return session.map {
             Entry(user: stored.user, session: $0, browser: KnownBrowser(of: stored, now: now))

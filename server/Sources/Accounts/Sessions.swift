@@ -18,19 +18,29 @@ package enum Sessions {
         try session.transaction { () throws(StoreError) in
             let known = try session.run("SELECT hash FROM passwords WHERE account = $1", .integer(account))
             guard known.first?.first?.bytes == hash else { return nil }
-            let secret = Secret(.session, of: account)
-            try session.run(
-                "INSERT INTO sessions VALUES ($1, $2, $3, $4)", .integer(account), .bytes(secret.hash),
-                .integer(now.milliseconds), .integer(now.advanced(bySeconds: lifetime).milliseconds))
-            try session.run(
-                """
-                DELETE FROM sessions WHERE account = $1 AND (expires <= $2 OR created < (
-                    SELECT min(created) FROM (
-                        SELECT created FROM sessions WHERE account = $1 AND created <= $2
-                        ORDER BY created DESC LIMIT $3) AS newest))
-                """, .integer(account), .integer(now.milliseconds), .integer(most))
-            return secret
+            return try add(of: account, now: now, in: session)
         }
+    }
+
+    /// One more, within a transaction; who has shown the password is known.
+    static func add(of account: Int64, now: Timestamp, in session: any Session) throws(StoreError) -> Secret {
+        let secret = Secret(.session, of: account)
+        try session.run(
+            "INSERT INTO sessions VALUES ($1, $2, $3, $4)", .integer(account), .bytes(secret.hash),
+            .integer(now.milliseconds), .integer(now.advanced(bySeconds: lifetime).milliseconds))
+        try session.run(
+            """
+            DELETE FROM sessions WHERE account = $1 AND (expires <= $2 OR created < (
+                SELECT min(created) FROM (
+                    SELECT created FROM sessions WHERE account = $1 AND created <= $2
+                    ORDER BY created DESC LIMIT $3) AS newest))
+            """, .integer(account), .integer(now.milliseconds), .integer(most))
+        return secret
+    }
+
+    /// Ends all of a user.
+    static func endAll(of account: Int64, in session: any Session) throws(StoreError) {
+        try session.run("DELETE FROM sessions WHERE account = $1", .integer(account))
     }
 
     /// - Parameters:

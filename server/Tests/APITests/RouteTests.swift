@@ -16,6 +16,7 @@ import Testing
             ("/v1/devices/17/commands", .commands(17)),
             ("/v1/devices/17/commands/c-5", .command(17, 5)), ("/v1/live", .stream), ("/v1/login", .login),
             ("/v1/logout", .logout), ("/v1/session", .session), ("/v1/users", .users),
+            ("/v1/session/password", .ownPassword), ("/v1/session/passwords", nil),
             ("/v1/users/ada b", .user("ada b")), ("/v1/users/a%2Fb", .user("a/b")),
             ("/v1/users/a%2Fb/password", .password("a/b")), ("/v1/users/a+b%20c%25", .user("a+b c%")),
             ("/v1/users/%zz", nil), ("/v1/users/%FF", nil), ("/v1%2Fusers", nil), ("/v1/devices/1%2F7", nil),
@@ -56,7 +57,7 @@ import Testing
             (.commands(1), .get, "---+++"), (.commands(1), .post, "----++"),
             (.command(1, 1), .delete, "----++"),
             (.stream, .get, "---+++"), (.login, .post, "++++++"), (.logout, .post, "---+++"),
-            (.session, .get, "---+++"), (.users, .get, "----++"), (.users, .post, "----++"),
+            (.session, .get, "---+++"), (.ownPassword, .put, "---+++"), (.users, .get, "----++"), (.users, .post, "----++"),
             (.user("a"), .delete, "----++"), (.password("a"), .put, "----++"), (.key, .get, "---+++"),
             (.tile(zoom: 1, column: 1, row: 1), .get, "---+++"),
             (.description, .get, "++++++"), (.doctor, .get, "----++"), (.backup, .post, "-----+"),
@@ -97,7 +98,7 @@ import Testing
 
     @Test("what a page of another site must not do needs the companion of the session") func companions() {
         #expect(Caller.needsCompanion(.post, .devices) && Caller.needsCompanion(.delete, .device(1)))
-        #expect(Caller.needsCompanion(.put, .password("a")) && Caller.needsCompanion(.post, .logout))
+        #expect(Caller.needsCompanion(.put, .password("a")) && Caller.needsCompanion(.put, .ownPassword) && Caller.needsCompanion(.post, .logout))
         #expect(!Caller.needsCompanion(.get, .devices) && !Caller.needsCompanion(.post, .login))
     }
 }
@@ -129,7 +130,8 @@ extension Route {
         case .tile: .login
         case .login: .logout
         case .logout: .session
-        case .session: .users
+        case .session: .ownPassword
+        case .ownPassword: .users
         case .users: .user("a")
         case .user: .password("a")
         case .password: .userGroups("a")

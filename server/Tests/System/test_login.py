@@ -105,6 +105,49 @@ class LoginTests(ServerTest):
         self.assertEqual(wrong, [401] * (len(wrong) - 1) + [429])
         self.assertIn(len(wrong) - 1, range(10, 40), "ten, and one in six seconds")
 
+    def change(self, session: str, **fields):
+        """The answer to who changes their own password, by the cookie of a session."""
+        shown = self.under_test.ask("GET", "/v1/session", Cookie=session)
+        companion = shown.json["csrf"] if shown.status == 200 else ""
+        return self.under_test.ask("PUT", "/v1/session/password", None, json.dumps(fields).encode(), Cookie=session,
+                                   X_CSRF_Token=companion, Content_Type="application/json")
+
+    def session(self, name: str, password: str = fleet.PASSWORD) -> str:
+        status, cookies = self.log_in(name, password)
+        self.assertEqual(status, 200)
+        return "beekon_session=" + cookies["beekon_session"].split(";")[0]
+
+    def test_readers_change_their_own_passwords(self):
+        own, other, foreign = self.session("rita"), self.session("rita"), self.session("ada")
+        for fields, pointer in (({"current": fleet.PASSWORD, "password": "short"}, "/password"), ({"password": "long enough"}, "/current"),
+                                ({"current": fleet.PASSWORD}, "/password")):
+            answer = self.change(own, **fields)
+            self.assertEqual((answer.status, answer.json.get("pointer")), (400, pointer), answer)
+        self.assertEqual(self.change(own, current="wrong password", password="another password").status, 403)
+        answer = self.change(own, current=fleet.PASSWORD, password="another password")
+        self.assertEqual((answer.status, answer.json["name"], answer.json["role"]), (200, "rita", "reader"))
+        # All sessions of hers have ended but the new one, and nobody else's.
+        self.assertEqual([self.under_test.ask("GET", "/v1/session", Cookie=cookie).status for cookie in (own, other, foreign)],
+                         [401, 401, 200])
+        self.assertEqual(self.log_in("rita")[0], 401)
+        again = self.session("rita", "another password")
+        self.assertEqual(self.under_test.ask("GET", "/v1/session", Cookie=again).status, 200)
+        # Whoever is not signed in in a browser has no password to change.
+        token = self.under_test.add_user("program", "reader")
+        self.assertEqual(self.under_test.ask("PUT", "/v1/session/password", token, b"{}").status, 409)
+
+    def test_whoever_has_found_a_session_has_few_guesses(self):
+        found = self.session("rita")
+        wrong: list = []
+        while 429 not in wrong and len(wrong) < 60:
+            wrong.append(self.change(found, current=f"wrong password {len(wrong)}", password="another password").status)
+        self.assertEqual(wrong, [403] * (len(wrong) - 1) + [429])
+        self.assertIn(len(wrong) - 1, range(10, 40), "ten, and one in six seconds")
+        # They are not the user's.
+        own = self.session("rita")
+        self.assertEqual(self.change(own, current=fleet.PASSWORD, password="another password").status, 200)
+        self.assertEqual(self.change(found, current="another password", password="a third password").status, 401)
+
     def test_names_are_served_in_turn(self):
         """Twenty-four at one name are one name."""
         answers = self.attack(ATTACKERS, lambda number, turn: ("mallory", "wrong password"))

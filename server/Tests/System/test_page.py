@@ -522,6 +522,28 @@ class ScreenTests(PageTest):
         self.assertEqual(self.server.ask("GET", "/v1/devices", token).status, 401)
         self.assertTrue(page.get_by_role("button", name="Remove ada").is_disabled())
 
+    def test_a_reader_changes_the_own_password(self):
+        fleet.add_user(self.server, "pia", "reader")
+        page = self.page("pia")
+        page.get_by_role("button", name="pia").click()
+        page.get_by_label("Current password").fill("wrong password")
+        field = page.get_by_label("Password (10 characters or more)")
+        page.get_by_role("button", name="Suggest one").click()
+        chosen = field.input_value()
+        page.get_by_role("button", name="Change it").click()
+        page.get_by_role("alert").get_by_text("The current password is wrong").wait_for()
+        page.get_by_label("Current password").fill(fleet.PASSWORD)
+        page.get_by_role("button", name="Change it").click()
+        page.get_by_text("Your password is changed").wait_for()
+        # The page goes on, with the new session.
+        page.goto(self.server.url + "/#/map")
+        page.get_by_text("Live", exact=True).wait_for()
+        page.get_by_role("button", name="Sign out").click()
+        page.get_by_label("Name").fill("pia")
+        page.get_by_label("Password").fill(chosen)
+        page.get_by_role("button", name="Sign in").click()
+        page.get_by_text("Live", exact=True).wait_for()
+
     def test_readers_see_nothing_that_only_admins_may(self):
         page = self.page("rita", f"#/vehicle/{self.truck()}?tab=commands")
         page.get_by_role("heading", name="Truck 1").wait_for()

@@ -62,6 +62,11 @@ export async function signIn(name, password) {
     session = await (await send("POST", "/v1/login", { name, password })).json();
 }
 
+/** Another password for oneself; it ends all other sessions. */
+export async function changePassword(current, password) {
+    session = await (await send("PUT", "/v1/session/password", { current, password })).json();
+}
+
 export async function signOut() {
     await send("POST", "/v1/logout");
     session = null;

@@ -5,6 +5,7 @@ import * as fleet from "./fleet.js";
 import { copied } from "./dialog.js";
 import { watch as watchClock } from "./clock.js";
 import { watch as watchDatabase } from "./database.js";
+import { askOwnPassword } from "./password.js";
 import { here } from "./router.js";
 import { themeButton } from "./theme.js";
 import { choices, chooseUnits, chosenUnits, whenUnitsChange } from "./units.js";
@@ -99,7 +100,7 @@ function fillBar() {
         }, icon("link")),
         h("select", { class: "units", "aria-label": "Units", title: "Units", onchange: (event) => chooseUnits(event.target.value) },
             choices.map(([name, sign]) => h("option", { value: name, selected: name === chosenUnits() }, sign))),
-        themeButton(), h("span", { class: "who", title: `Signed in as ${user().name}` }, user().name),
+        themeButton(), h("button", { class: "plain who", type: "button", title: `Signed in as ${user().name}: change your password`, onclick: askOwnPassword }, user().name),
         h("button", { class: "plain", type: "button", onclick: leave }, "Sign out"));
     bar.hidden = false;
 }

@@ -1,6 +1,7 @@
 // Who may look, and who may change.
 import { read, send, user } from "../api.js";
 import { ask, confirm, secret } from "../dialog.js";
+import { newPassword } from "../password.js";
 import { announce, h } from "../dom.js";
 import { count, moment } from "../format.js";
 
@@ -16,17 +17,6 @@ export function screen(main) {
         h("div", { class: "table cards" }, h("table", {}, h("caption", { class: "hidden-text" }, "Groups"),
             h("thead", {}, h("tr", {}, ["Group", "Vehicles", "Readers", "Actions"].map((text) => h("th", { scope: "col" }, text)))), groupRows))));
     let groups = [];
-
-    function password() {
-        const field = h("input", { name: "password", type: "password", autocomplete: "new-password", minlength: 10, required: true });
-        const look = h("button", { type: "button", "aria-pressed": "false", onclick: () => reveal(field.type === "password") }, "Show it");
-        const reveal = (isShown) => {
-            field.type = isShown ? "text" : "password";
-            look.setAttribute("aria-pressed", String(isShown));
-        };
-        return h("div", { class: "form column" }, h("label", { class: "field" }, "Password (10 characters or more)", field),
-            h("div", { class: "row" }, look, h("button", { type: "button", onclick: () => { field.value = suggestion(); reveal(true); } }, "Suggest one")));
-    }
 
     /** What a reader sees: all, or the groups that are ticked. */
     const choice = (seen) => h("fieldset", { class: "form column" }, h("legend", {}, "Vehicles that a reader sees"),
@@ -56,7 +46,7 @@ export function screen(main) {
 
     function add() {
         ask("Add a user", [h("label", { class: "field" }, "Name", h("input", { name: "name", required: true, maxlength: 100, autocomplete: "off" })),
-            h("label", { class: "field" }, "Role", h("select", { name: "role" }, h("option", {}, "reader"), h("option", {}, "admin"))), choice(), password()], "Add", async (fields, element) => {
+            h("label", { class: "field" }, "Role", h("select", { name: "role" }, h("option", {}, "reader"), h("option", {}, "admin"))), choice(), newPassword()], "Add", async (fields, element) => {
             const name = fields.name.value.trim();
             const made = await (await send("POST", "/v1/users", { name, role: fields.role.value, ...(fields.role.value === "reader" ? { groups: chosen(element) } : {}) })).json();
             await send("PUT", `/v1/users/${encodeURIComponent(name)}/password`, { password: fields.password.value });
@@ -82,7 +72,7 @@ export function screen(main) {
                 h("td", { "data-label": "sees" }, seen ? seen.join(", ") || "no vehicle" : "all"),
                 h("td", { class: "nowrap", "data-label": "added" }, moment(Date.parse(created))), h("td", { class: "actions" },
                     role === "reader" ? [h("button", { type: "button", "aria-label": `What ${name} sees`, onclick: () => setGroups(name, seen) }, "Groups"), " "] : "",
-                    h("button", { type: "button", "aria-label": `Set the password of ${name}`, onclick: () => ask(`Password of ${name}`, [password()], "Set it", async (fields) => {
+                    h("button", { type: "button", "aria-label": `Set the password of ${name}`, onclick: () => ask(`Password of ${name}`, [newPassword()], "Set it", async (fields) => {
                         await send("PUT", `/v1/users/${encodeURIComponent(name)}/password`, { password: fields.password.value });
                         announce(`The password of ${name} is set, and ${name} is signed out everywhere.`);
                     }) }, "Set password"), " ",
@@ -99,11 +89,4 @@ export function screen(main) {
 
     fill();
     return {};
-}
-
-/** Eighty bits of chance, in letters and digits that are not taken for each other. */
-function suggestion() {
-    const letters = "abcdefghijkmnpqrstuvwxyz23456789";
-    const bytes = crypto.getRandomValues(new Uint8Array(16));
-    return [...bytes].map((byte, index) => (index && index % 4 === 0 ? "-" : "") + letters[byte % letters.length]).join("");
 }

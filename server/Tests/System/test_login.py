@@ -119,7 +119,8 @@ class LoginTests(ServerTest):
 
     def test_readers_change_their_own_passwords(self):
         own, other, foreign = self.session("rita"), self.session("rita"), self.session("ada")
-        for fields, pointer in (({"current": fleet.PASSWORD, "password": "short"}, "/password"), ({"password": "long enough"}, "/current"),
+        for fields, pointer in (({"current": fleet.PASSWORD, "password": "short"}, "/password"),
+                                ({"password": "long enough"}, "/current"),
                                 ({"current": fleet.PASSWORD}, "/password")):
             answer = self.change(own, **fields)
             self.assertEqual((answer.status, answer.json.get("pointer")), (400, pointer), answer)

@@ -61,7 +61,7 @@ package struct Passwords: Sendable {
         }
     }
 
-    /// Gives who has shown the present password another one. All sessions end, and one begins.
+    /// Gives a user who has shown the current password another one. All sessions end, and one begins.
     ///
     /// - Parameter own: the session by which that was asked.
     /// - Returns: nil when password or session are not that any more.

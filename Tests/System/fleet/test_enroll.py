@@ -139,6 +139,31 @@ class WholeTests(EnrollTest):
                 if missing:
                     self.assertNotIn(missing, self.file(vehicle).read_text(encoding="utf-8"))
 
+    def test_what_the_code_asks_is_within_what_the_operator_gives(self):
+        for number, (asked, given, expected) in enumerate((
+                ("all", (), 8), ("all", ("--commands", "all"), 11), ("all", ("--commands", "none"), 0),
+                ("locate,start", (), 1), ("locate,start", ("--commands", "all"), 2), ("none", ("--commands", "all"), 0))):
+            with self.subTest(asked=asked, given=given):
+                code = self.server.verb("claim", "add", "--commands", asked).stdout.strip()
+                vehicle = self.vehicle()
+                self.enroll(vehicle, code, "--name", f"van-{number}", *given)
+                found = tomllib.loads(self.file(vehicle).read_text(encoding="utf-8"))["sync"]
+                self.assertEqual(len(found.get("commands", {}).get("allow", [])), expected)
+                vehicle.start()
+                self.assertEqual(vehicle.setting("sync.commands.enabled"), expected > 0)
+                vehicle.kill()
+
+    def test_only_root_may_write(self):
+        """Who is somebody else, and names no configuration of his own, is told before a code is asked for or used."""
+        code = self.code()
+        words = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"] if os.geteuid() == 0 else []
+        done = subprocess.run([*words, program("beekonctl"), "enroll", self.server.url, code], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 77, done.stderr)
+        self.assertIn(f"only root may do this: sudo beekonctl enroll {self.server.url}", done.stderr)
+        self.assertEqual(self.devices(), {})
+        self.enroll(self.vehicle(), code, "--name", "van-1")
+
     def test_json_is_one_object(self):
         done = self.enroll(self.vehicle(), self.code(), "--name", "van-1", "--json")
         found = json.loads(done.stdout)

@@ -65,7 +65,11 @@ enum Description {
         "$ref":"#/components/responses/409"},"413":{"$ref":"#/components/responses/413"},"503":{"$ref":
         "#/components/responses/503"}},"requestBody":{"required":true,"content":{"application/json":
         {"schema":{"type":"object","properties":{"uses":{"type":"integer","minimum":1,"maximum":1000000},
-        "days":{"type":"integer","minimum":1,"maximum":366}}}}}}}},
+        "days":{"type":"integer","minimum":1,"maximum":366},"allow":{"oneOf":[{"const":"all"},{"type":
+        "array","maxItems":11,"items":{"enum":["start","stop","set_config","unset_config","add_geofences",
+        "remove_geofences","remove_all_geofences","set_motion","sync","locate","upload_log"]}}]},"settings":
+        {"oneOf":[{"const":"all"},{"type":"array","maxItems":2,"items":{"enum":
+        ["tracking.interval_seconds","sync.interval_seconds"]}}]}}}}}}}},
         "/v1/claims/{claim}":{"parameters":[{"name":"claim","in":"path","required":true,"schema":
         {"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],"delete":
         {"operationId":"removeClaim","summary":"Ends a code.","security":[{"token":[]},{"session":

@@ -8,20 +8,33 @@ internal import ServerStore
 enum DeviceText {
     /// A device that has just been made, with its tokens.
     ///
-    /// - Parameter key: PEM, what it may check commands with; nil: nothing is said of it.
-    static func new(_ device: DeviceEntry, _ pair: TokenPair, key: String? = nil) -> [UInt8] {
+    /// - Parameters:
+    ///   - rights: what the server asks to be allowed.
+    ///   - key: PEM, what it may check commands with; nil: nothing is said of it.
+    static func new(
+        _ device: DeviceEntry, _ pair: TokenPair, rights: CommandRights, key: String? = nil
+    ) -> [UInt8] {
         var text = Array(#"{"id":\#(device.id),"name":"#.utf8)
         JSONString.append(device.name, to: &text)
         text += Array(
             (#","access_token":"\#(pair.access.text)","expires_at":"\#(pair.expires.iso8601)","#
                 + #""refresh_token":"\#(pair.refresh.text)","heartbeat_seconds":"#
-                + "\(VehicleConfiguration.heartbeat)").utf8)
+                + "\(VehicleConfiguration.heartbeat)" + members(of: rights)).utf8)
         if let key {
             text += #","verify_key":"#.utf8
             JSONString.append(key, to: &text)
         }
         text += "}\n".utf8
         return text
+    }
+
+    /// `,"commands":{…}`, or nothing where nothing is asked for.
+    static func members(of rights: CommandRights) -> String {
+        // Names of commands and of settings need no escapes.
+        let lists = [("allow", rights.allow), ("settings", rights.settings)].compactMap { name, names in
+            names.map { "\"\(name)\":[" + $0.map { "\"\($0)\"" }.joined(separator: ",") + "]" }
+        }
+        return lists.isEmpty ? "" : #","commands":{"# + lists.joined(separator: ",") + "}"
     }
 
     /// A JSON object of a vehicle, on one line: it was checked, so that a line break in it is space.

@@ -9,6 +9,37 @@ package struct ClaimEntry: Equatable, Sendable {
     package var expires: Timestamp
     /// Devices that may still be made with it.
     package var uses: Int64
+    /// What the server asks to be allowed by them.
+    package var rights: CommandRights
+}
+
+/// What a server asks to be allowed by vehicles that enrol with a code. Each vehicle gives of it what a person there gives, and
+/// without a wish its usual.
+package struct CommandRights: Equatable, Sendable {
+    /// Names of commands; nil: no wish.
+    package var allow: [String]?
+    /// Names of settings that commands may change; nil: no wish.
+    package var settings: [String]?
+
+    package init(allow: [String]? = nil, settings: [String]? = nil) {
+        (self.allow, self.settings) = (allow, settings)
+    }
+
+    /// The settings that a vehicle lets a server change that it has enrolled with.
+    package static let settings = ["tracking.interval_seconds", "sync.interval_seconds"]
+
+    /// As two columns have them.
+    fileprivate init(_ allow: Cell, _ settings: Cell) {
+        self.init(allow: Self.names(allow), settings: Self.names(settings))
+    }
+
+    fileprivate var cells: [Cell] {
+        [allow, settings].map { .optional($0?.joined(separator: " ")) }
+    }
+
+    private static func names(_ cell: Cell) -> [String]? {
+        cell.text.map { $0.split(separator: " ").map(String.init) }
+    }
 }
 
 /// What a vehicle shows when it enrols, so that nobody else can ask in its place: 128 random bits.
@@ -40,35 +71,42 @@ package enum Claims {
 
     /// Makes a code, which is shown only once, in groups of five.
     package static func add(
-        uses: Int64, lifetime: Double, now: Timestamp, in session: any Session
+        uses: Int64, lifetime: Double, rights: CommandRights = CommandRights(), now: Timestamp,
+        in session: any Session
     ) throws(StoreError) -> (ClaimEntry, code: String) {
         let code = Secret.random(length).map { alphabet[Int($0 & 31)] }
         let expires = now.advanced(bySeconds: lifetime)
         let id = try session.transaction { () throws(StoreError) in
             let id = try Numbers.next(.claim, in: session)
             try session.run(
-                "INSERT INTO claims(id, hash, created, expires, uses) VALUES ($1, $2, $3, $4, $5)",
+                """
+                INSERT INTO claims(id, hash, created, expires, uses, allow, settings)
+                VALUES ($1, $2, $3, $4, $5, $6, $7)
+                """,
                 .integer(id), .bytes(Digest.sha256(code)), .integer(now.milliseconds),
-                .integer(expires.milliseconds), .integer(uses))
+                .integer(expires.milliseconds), .integer(uses), rights.cells[0], rights.cells[1])
             return id
         }
         let groups = stride(from: 0, to: length, by: 5).map {
             String(decoding: code[$0..<$0 + 5], as: UTF8.self)
         }
         return (
-            ClaimEntry(id: id, created: now, expires: expires, uses: uses), groups.joined(separator: "-")
+            ClaimEntry(id: id, created: now, expires: expires, uses: uses, rights: rights),
+            groups.joined(separator: "-")
         )
     }
 
     /// All that are left, by number.
     package static func all(in session: any Session) throws(StoreError) -> [ClaimEntry] {
-        try session.run("SELECT id, created, expires, uses FROM claims ORDER BY id").compactMap { row in
+        try session.run(
+            "SELECT id, created, expires, uses, allow, settings FROM claims ORDER BY id"
+        ).compactMap { row in
             guard let id = row[0].integer, let created = row[1].integer, let expires = row[2].integer,
                 let uses = row[3].integer
             else { return nil }
             return ClaimEntry(
                 id: id, created: Timestamp(milliseconds: created), expires: Timestamp(milliseconds: expires),
-                uses: uses)
+                uses: uses, rights: CommandRights(row[4], row[5]))
         }
     }
 
@@ -84,32 +122,34 @@ package enum Claims {
     /// must still be good, and whoever knows it and the name is taken for the same vehicle.
     ///
     /// - Parameter nonce: what the vehicle alone knows; nil when it sent none.
-    /// - Returns: nil when the code is none, has expired or is used up.
+    /// - Returns: the device, its tokens, and what the code asks to be allowed; nil when the code is none, has expired or is
+    ///   used up.
     /// - Throws: `.conflict` when the name is taken by another device, or a token of this one has been used.
     package static func enroll(
         _ name: String, code: String, nonce: EnrolmentNonce? = nil, lifetime: Double, now: Timestamp,
         in session: any Session
-    ) throws(StoreError) -> (DeviceEntry, TokenPair)? {
+    ) throws(StoreError) -> (DeviceEntry, TokenPair, CommandRights)? {
         try session.transaction { () throws(StoreError) in
             // The lock on the row makes two enrolments with one code wait for each other.
             let rows = try session.run(
-                "UPDATE claims SET uses = uses WHERE hash = $1 RETURNING id, uses, expires",
+                "UPDATE claims SET uses = uses WHERE hash = $1 RETURNING id, uses, expires, allow, settings",
                 .bytes(Digest.sha256(normalized(code))))
-            guard let id = rows.first?[0].integer, let uses = rows.first?[1].integer,
-                let expires = rows.first?[2].integer
+            guard let row = rows.first, let id = row[0].integer, let uses = row[1].integer,
+                let expires = row[2].integer
             else { return nil }
+            let rights = CommandRights(row[3], row[4])
             let hasExpired = now.milliseconds >= expires
             if hasExpired, nonce == nil { return nil }
-            if let again = try repeated(
+            if let (entry, pair) = try repeated(
                 name, claim: id, nonce: nonce, lifetime: lifetime, now: now, in: session)
             {
-                return again
+                return (entry, pair, rights)
             }
             guard !hasExpired, uses > 0 else { return nil }
             let (entry, pair) = try Devices.insert(
                 name, claim: id, nonce: nonce, lifetime: lifetime, now: now, in: session)
             try session.run("UPDATE claims SET uses = uses - 1 WHERE id = $1", .integer(id))
-            return (entry, pair)
+            return (entry, pair, rights)
         }
     }
 

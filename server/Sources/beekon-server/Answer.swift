@@ -76,6 +76,13 @@ enum Answer {
             var id: Int64
             var expires: String
             var uses: Int64
+            var commands: Commands?
+        }
+
+        /// What the code asks to be allowed by a vehicle.
+        struct Commands: Decodable {
+            var allow: [String]?
+            var settings: [String]?
         }
 
         var claims: [Claim]

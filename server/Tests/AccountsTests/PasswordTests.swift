@@ -176,8 +176,29 @@ import Testing
         DeviceEntry, TokenPair
     )? {
         try await store.write { session throws(StoreError) in
-            try Claims.enroll(name, code: code, lifetime: 100, now: now, in: session)
+            try Claims.enroll(name, code: code, lifetime: 100, now: now, in: session).map { ($0.0, $0.1) }
         }
+    }
+
+    @Test(
+        "what a code asks for is kept with it",
+        arguments: [
+            CommandRights(), CommandRights(allow: []),
+            CommandRights(allow: ["locate", "sync"], settings: []),
+            CommandRights(settings: CommandRights.settings),
+        ])
+    func rights(_ rights: CommandRights) async throws {
+        let start = start
+        let made = try await store.write { session throws(StoreError) in
+            let (entry, code) = try Claims.add(
+                uses: 1, lifetime: 1000, rights: rights, now: start, in: session)
+            return (entry, try Claims.enroll("van", code: code, lifetime: 100, now: start, in: session))
+        }
+        #expect(made.0.rights == rights && made.1?.2 == rights)
+        #expect(
+            try await store.read { session throws(StoreError) in try Claims.all(in: session) }.first?.rights
+                == rights)
+        close()
     }
 
     @Test("a code makes as many devices as it may, until it ends, and a lost answer costs nothing")

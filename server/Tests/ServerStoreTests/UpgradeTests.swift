@@ -34,6 +34,10 @@ enum StoredExamples {
 
     static let sqlite3 = sqlite2 + SQLiteExamples.step3 + "PRAGMA user_version = 3;"
 
+    static let sqlite4 = sqlite3 + SQLiteExamples.step4 + "PRAGMA user_version = 4;"
+
+    static let postgres4 = postgres3 + PostgresExamples.step4
+
     static let postgres3 = postgres2 + PostgresExamples.step3
 
     static let postgres2 = postgres1 + PostgresExamples.step2 + extras
@@ -62,17 +66,23 @@ enum StoredExamples {
 }
 
 @Suite("databases of earlier versions") struct UpgradeTests {
-    @Test("they are upgraded, and lose nothing", arguments: Workshop.Kind.available, [1, 2, 3])
+    @Test("they are upgraded, and lose nothing", arguments: Workshop.Kind.available, [1, 2, 3, 4])
     func upgrade(_ kind: Workshop.Kind, from version: Int) async throws {
         let workshop = try Workshop(kind)
         defer { workshop.remove() }
         switch kind {
         case .sqlite:
             try Connection(path: workshop.database, access: .readWrite).execute(
-                [StoredExamples.sqlite1, StoredExamples.sqlite2, StoredExamples.sqlite3][version - 1])
+                [
+                    StoredExamples.sqlite1, StoredExamples.sqlite2, StoredExamples.sqlite3,
+                    StoredExamples.sqlite4,
+                ][version - 1])
         case .postgres:
             try PostgresSession.execute(
-                [StoredExamples.postgres1, StoredExamples.postgres2, StoredExamples.postgres3][version - 1],
+                [
+                    StoredExamples.postgres1, StoredExamples.postgres2, StoredExamples.postgres3,
+                    StoredExamples.postgres4,
+                ][version - 1],
                 at: workshop.database)
         }
         let store = try workshop.open()

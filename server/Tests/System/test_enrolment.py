@@ -10,6 +10,7 @@ import sqlite3
 import sys
 import tempfile
 import time
+import tomllib
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -115,6 +116,45 @@ class Enrolments(ServerTest):
         plain = self.enroll("bus", code, None)
         self.assertEqual(self.enroll("bus", code, nonce).status, 409)
         self.assertTrue(self.is_good(plain))
+
+    def test_what_a_code_asks_to_be_allowed(self):
+        """It is the code's, goes to each vehicle, also when it asks again, and is listed with the code."""
+        everything = ["start", "stop", "set_config", "unset_config", "add_geofences", "remove_geofences", "remove_all_geofences",
+                      "set_motion", "sync", "locate", "upload_log"]
+        for number, (words, wish, shown) in enumerate((
+                ((), None, "as the vehicle gives"),
+                (("--commands", "none"), {"allow": []}, "none"),
+                (("--commands", "sync,locate"), {"allow": ["sync", "locate"]}, "sync,locate"),
+                (("--commands", "all", "--settings", "sync.interval_seconds"),
+                 {"allow": everything, "settings": ["sync.interval_seconds"]}, ",".join(everything)))):
+            with self.subTest(words):
+                done = self.under_test.verb("claim", "add", *words)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                nonce = self.nonce()
+                for _ in range(2):
+                    answer = self.enroll(f"van {number}", done.stdout.strip(), nonce)
+                    self.assertEqual((answer.status, answer.json.get("commands")), (201, wish))
+                self.assertEqual(self.under_test.verb("claim", "list").stdout.splitlines()[-1].split("\t")[3], shown)
+        for words in (("--commands", "reboot"), ("--commands", '"'), ("--settings", "sync.url"), ("--commands", "sync,"*12)):
+            done = self.under_test.verb("claim", "add", *words)
+            self.assertNotEqual((done.returncode, done.stdout), (0, ""), words)
+            self.assertEqual(done.stdout, "", words)
+
+    def test_lines_allow_of_it_what_is_usual(self):
+        def lines(*words: str) -> dict:
+            code = self.under_test.verb("claim", "add", *words).stdout.strip()
+            fields = {"name": self.nonce(), "code": code}
+            answer = self.under_test.ask("POST", "/v1/enroll", None, json.dumps(fields).encode(), accept="application/toml")
+            self.assertEqual(answer.status, 201, answer)
+            return tomllib.loads(answer.body.decode())["sync"].get("commands")
+
+        self.assertEqual(len(lines()["allow"]), 8)
+        self.assertEqual(len(lines("--commands", "all")["allow"]), 8, "start, stop and set_motion are for a person to allow")
+        self.assertIsNone(lines("--commands", "none"))
+        self.assertEqual(lines("--commands", "locate"), {"enabled": True, "allow": ["locate"]})
+        self.assertEqual(len(lines("--settings", "none")["allow"]), 6)
+        self.assertEqual(lines("--commands", "set_config", "--settings", "sync.interval_seconds"),
+                         {"enabled": True, "allow": ["set_config"], "settings": ["sync.interval_seconds"]})
 
     def test_new_tokens_of_an_admin_end_it(self):
         """Nothing that was sent before takes away what an admin has given since."""

@@ -138,6 +138,9 @@ enum PostgresSchema {
         CREATE TABLE removals(device bigint PRIMARY KEY, since bigint NOT NULL);
         INSERT INTO numbers VALUES ('fleet', 1), ('group', 1), ('link', 1);
         """,
+        """
+        ALTER TABLE claims ADD COLUMN allow text, ADD COLUMN settings text;
+        """,
     ]
 
     /// Tables of each connection, for rows that may be there already.

@@ -122,6 +122,10 @@ enum SQLiteSchema {
         CREATE TABLE removals(device INTEGER PRIMARY KEY, since INTEGER NOT NULL) STRICT;
         INSERT INTO numbers VALUES ('fleet', 1), ('group', 1), ('link', 1);
         """,
+        """
+        ALTER TABLE claims ADD COLUMN allow TEXT;
+        ALTER TABLE claims ADD COLUMN settings TEXT;
+        """,
     ]
 
     /// - Throws: when it is none of ours, or one of a later version.

@@ -119,10 +119,16 @@ export function screen(main) {
 
     function addClaim() {
         const field = (label, name, value, max) => h("label", { class: "field" }, label, h("input", { name, type: "number", value, min: 1, max, required: true }));
-        ask("Make a claim code", [field("Devices that may use it", "uses", 10, 1_000_000), field("Days for which it is valid", "days", 7, 366)], "Make it", async (fields) => {
-            const claim = await (await send("POST", "/v1/claims", { uses: Number(fields.uses.value), days: Number(fields.days.value) })).json();
+        const rights = h("label", { class: "field" }, "What this server may ask of them", h("select", { name: "rights" },
+            h("option", { value: "usual" }, "To locate, to upload, logs, fences, two intervals"),
+            h("option", { value: "all" }, "Also to start, to stop, and motion"),
+            h("option", { value: "none" }, "Nothing")));
+        ask("Make a claim code", [field("Devices that may use it", "uses", 10, 1_000_000), field("Days for which it is valid", "days", 7, 366), rights], "Make it", async (fields) => {
+            const wish = { usual: {}, all: { allow: "all" }, none: { allow: [] } }[fields.rights.value];
+            const claim = await (await send("POST", "/v1/claims", { uses: Number(fields.uses.value), days: Number(fields.days.value), ...wish })).json();
             await fillClaims();
-            setTimeout(() => secret(`Claim code ${claim.id}`, `For ${count(claim.uses)} devices, until ${moment(Date.parse(claim.expires))}. On a vehicle: sudo beekonctl enroll ${location.origin} ${claim.code}`, claim.code));
+            const more = wish.allow === "all" ? " --commands all" : "";
+            setTimeout(() => secret(`Claim code ${claim.id}`, `For ${count(claim.uses)} devices, until ${moment(Date.parse(claim.expires))}. On a vehicle: sudo beekonctl enroll ${location.origin} ${claim.code}${more}`, claim.code));
         });
     }
 

@@ -29,4 +29,31 @@ package enum Terminal {
         guard isatty(STDOUT_FILENO) == 1 else { return false }
         return getenv("TERM").map { String(cString: $0) != "dumb" } ?? false
     }
+
+    /// Asks on standard error, and reads a line from standard input.
+    ///
+    /// - Parameter isShown: whether what is typed can be seen.
+    /// - Returns: nil at the end of the input.
+    package static func answer(to question: String, isShown: Bool) -> String? {
+        var settings = termios()
+        let isSilent = !isShown && tcgetattr(STDIN_FILENO, &settings) == 0
+        if isSilent {
+            var silent = settings
+            silent.c_lflag &= ~tcflag_t(ECHO)
+            tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+        }
+        say("\(question): ")
+        defer {
+            if isSilent {
+                tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings)
+                say("\n")
+            }
+        }
+        return readLine()
+    }
+
+    private static func say(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = write(STDERR_FILENO, bytes, bytes.count)
+    }
 }

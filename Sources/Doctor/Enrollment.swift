@@ -16,35 +16,32 @@ package struct Enrollment {
         /// A name in `[destination.NAME]`; nil: `[sync]`.
         let destination: String?
         let grant: ServerForm.Grant
-        let socket: String
         /// The vehicle at the server.
         package var name = ""
         /// Whether another server is to lose its place.
         package var replaces = false
-        /// nil: the one that the daemon runs with, else the default.
-        package var configuration: String?
-        /// nil: the one that the daemon says, else the default.
-        package var stateDirectory: String?
 
         /// - Parameters:
         ///   - commands: `usual`, `all` or `none`.
-        ///   - socket: where beekond listens.
         /// - Throws: a `Failure` that says which of them cannot be used.
-        package init(url: String, destination: String?, commands: String, socket: String) throws(Failure) {
+        package init(url: String, destination: String?, commands: String) throws(Failure) {
             do throws(ServerAddress.Invalid) { address = try ServerAddress(url) } catch {
                 throw Failure(error.message, exitCode: 64)
             }
             guard let grant = ServerForm.Grant(rawValue: commands) else {
                 throw Failure("--commands is usual, all or none", exitCode: 64)
             }
-            if let destination {
-                guard let name = DestinationName(destination), name != .main else {
-                    throw Failure(
-                        "--destination takes 1 to 32 of a-z, 0-9, - and _, and not main, which is [sync]",
-                        exitCode: 64)
-                }
+            if let destination { try Self.check(destination) }
+            (self.grant, self.destination) = (grant, destination)
+        }
+
+        /// - Throws: a `Failure` for a name that no further destination can have.
+        static func check(_ destination: String) throws(Failure) {
+            guard let name = DestinationName(destination), name != .main else {
+                throw Failure(
+                    "--destination takes 1 to 32 of a-z, 0-9, - and _, and not main, which is [sync]",
+                    exitCode: 64)
             }
-            (self.grant, self.destination, self.socket) = (grant, destination, socket)
         }
     }
 
@@ -70,28 +67,16 @@ package struct Enrollment {
     }
 
     private let request: Request
-    private let configuration: String
-    private let isDefault: Bool
-    private let settings: [Wire.Setting]
-    private let isRunning: Bool
-    private let stateDirectory: String
+    private let configuration: LiveConfiguration
 
-    private var folder: String { Loader.folder(beside: configuration) }
+    private var folder: String { configuration.folder }
     private var suffix: String { request.destination.map { "-" + $0 } ?? "" }
     private var file: DurableFile { DurableFile(folder: folder, name: "50-server\(suffix).toml") }
     private var keyFile: DurableFile { DurableFile(folder: folder, name: "server-key\(suffix).pem") }
     private var table: String { request.destination.map { "destination." + $0 } ?? "sync" }
 
-    package init(_ request: Request) {
-        self.request = request
-        var client = try? ControlClient(path: request.socket)
-        let status = try? client?.call(Wire.GetStatus.self, .init()).status
-        settings = (try? client?.call(Wire.GetConfig.self, .init()).settings) ?? []
-        isRunning = status != nil
-        let known = request.configuration ?? Examination.file(namedBy: settings.map(\.origin))
-        configuration = known ?? "/etc/beekond/beekond.toml"
-        isDefault = known == nil
-        stateDirectory = request.stateDirectory ?? status?.store.directory ?? "/var/lib/beekond"
+    package init(_ request: Request, in configuration: LiveConfiguration) {
+        (self.request, self.configuration) = (request, configuration)
     }
 
     // MARK: Before anything is sent
@@ -101,7 +86,7 @@ package struct Enrollment {
     /// - Throws: a `Failure` where the configuration cannot be read, or config set has another server.
     package func earlier() throws(Failure) -> String? {
         guard file.exists else { return nil }
-        let url = try readFiles().listing.first { $0.key == table + ".url" }
+        let url = try configuration.files().listing.first { $0.key == table + ".url" }
         guard let url, url.isIn(file.path), isOurs(url) else { return nil }
         try checkRuntime()
         return file.path
@@ -113,11 +98,11 @@ package struct Enrollment {
 
     /// What config set says wins over every file.
     private func checkRuntime() throws(Failure) {
-        guard let setting = settings.first(where: { $0.key == table + ".url" && $0.origin == "runtime" })
-        else { return }
+        let key = table + ".url"
+        guard let url = configuration.setByPerson(key) else { return }
         throw Failure(
-            "\(setting.key) was set by config set (\(shown(setting.value.stringValue))), which would win over "
-                + "\(request.address.base): beekonctl config unset \(setting.key), then run this again",
+            "\(key) was set by config set (\(shown(url))), which would win over "
+                + "\(request.address.base): beekonctl config unset \(key), then run this again",
             exitCode: 78)
     }
 
@@ -125,7 +110,7 @@ package struct Enrollment {
     ///
     /// - Throws: a `Failure` that names both, and what to do.
     package func check() throws(Failure) {
-        let found = try readFiles()
+        let found = try configuration.files()
         try checkRuntime()
         guard let url = found.listing.first(where: { $0.key == table + ".url" }),
             case .file(let path, let line) = url.origin
@@ -178,26 +163,6 @@ package struct Enrollment {
 
     private func shown(_ url: String?) -> String { Settings.redacted(url: url ?? "another server") }
 
-    private func readFiles() throws(Failure) -> Loaded {
-        guard access(configuration, R_OK) == 0 || errno == ENOENT else {
-            throw Failure("\(configuration) may not be read: try with sudo", exitCode: 77)
-        }
-        return try loaded()
-    }
-
-    private func loaded(draft: String? = nil, without absent: String? = nil) throws(Failure) -> Loaded {
-        do throws(ConfigurationError) {
-            return try Loader.layers(
-                file: configuration, isDefaultPath: isDefault, draft: draft.map { (file.path, $0) },
-                without: absent
-            ).loaded(with: [:]).loaded
-        } catch {
-            throw Failure(
-                (error.problems.first?.description ?? "the configuration is bad") + "; nothing was changed",
-                exitCode: 78)
-        }
-    }
-
     // MARK: The server
 
     /// Enrols, writes the file, makes the daemon read it, and sends an empty batch.
@@ -208,14 +173,14 @@ package struct Enrollment {
     package func run(code: String, show: ([String]) -> Void) throws(Failure) -> Result {
         try check()
         let form = try ask(code, nonce: try nonce())
-        let found = try readFiles()
+        let found = try configuration.files()
         let old = found.listing.first { $0.key == table + ".url" }
         let isOwn = found.listing.contains { entry in
             entry.key.hasPrefix(table + ".commands.") && entry.path.map { $0 != file.path } ?? false
         }
         show(describe(form, hasCommands: !isOwn))
         try write(form, old: old, hasCommands: !isOwn)
-        let (isInForce, words) = reload()
+        let (isInForce, words) = configuration.reload()
         let (accepted, answer) = try test(form)
         return Result(
             file: file.path, device: form.device, commands: isOwn ? [] : form.commands, isInForce: isInForce,
@@ -225,9 +190,11 @@ package struct Enrollment {
     private func nonce() throws(Failure) -> String {
         do throws(SystemError) {
             var random = RandomSource()
-            return try EnrolmentNonce.keep(in: StateDirectory(stateDirectory), using: &random).text
+            return try EnrolmentNonce.keep(in: StateDirectory(configuration.stateDirectory), using: &random)
+                .text
         } catch {
-            throw Failure("\(stateDirectory) keeps no nonce: \(error); nothing was sent", exitCode: 74)
+            throw Failure(
+                "\(configuration.stateDirectory) keeps no nonce: \(error); nothing was sent", exitCode: 74)
         }
     }
 
@@ -361,10 +328,10 @@ package struct Enrollment {
                 hasCommands: hasCommands)
         }
         // The form has looked at the key, whose file is written only once all else is good.
-        _ = try loaded(draft: text(nil), without: old?.path)
+        _ = try configuration.loaded(draft: (file, text(nil)), without: old?.path)
         let key = hasCommands ? form.verifyKey : nil
         if let old { try keep(old, newKey: key) }
-        let group = geteuid() == 0 ? Self.group() : nil
+        let group = LiveConfiguration.group
         // Before the file that names it.
         if let key { try keyFile.replace(with: key, mode: 0o644, group: group) }
         try file.replace(with: text(keyFile.path), mode: 0o640, group: group)
@@ -383,42 +350,24 @@ package struct Enrollment {
         if let newKey, keyFile.exists, !keyFile.holds(newKey) { try keyFile.keepBefore() }
     }
 
-    /// nil where the package is not installed.
-    private static func group() -> gid_t? { getgrnam("beekond")?.pointee.gr_gid }
-
     // MARK: Afterwards
 
     /// Makes beekond read the file of an earlier enrolment that was cut off before it could.
     ///
     /// - Returns: what came of it; nil where beekond goes by the file, or does not run.
     package func catchUp() -> String? {
-        let known = settings.first { $0.key == table + ".url" }?.value.stringValue
-        guard isRunning, known != ServerForm.url(of: request.address) else { return nil }
-        return reload().words
-    }
-
-    private func reload() -> (isInForce: Bool, words: String) {
-        guard isRunning, var client = try? ControlClient(path: request.socket) else {
-            return (
-                false,
-                "beekond does not run: it is in force with its next start (sudo systemctl start beekond)."
-            )
-        }
-        do {
-            _ = try client.call(Wire.Reload.self, .init(), timeoutSeconds: 60)
-            return (true, "beekond has read it.")
-        } catch {
-            let reason = Failure(error)?.message ?? "no answer"
-            return (false, "beekond has not read it (\(reason)): sudo beekonctl reload")
-        }
+        let known = configuration.inForce(table + ".url")
+        guard configuration.isRunning, known != ServerForm.url(of: request.address) else { return nil }
+        return configuration.reload().words
     }
 
     /// An empty batch with the new token.
     private func test(_ form: ServerForm) throws(Failure) -> (accepted: Bool, words: String) {
-        let sync = try loaded().settings.destination(request.destination ?? Settings.Destination.main)?.sync
+        let sync = try configuration.loaded().settings.destination(
+            request.destination ?? Settings.Destination.main)?.sync
         guard let sync,
             let (_, empty) = BackendProbe.harmless(
-                sync, installID: Host.installID(in: stateDirectory), newest: nil)
+                sync, installID: Host.installID(in: configuration.stateDirectory), newest: nil)
         else { return (false, "No empty batch was sent: there is no memory for it.") }
         let factory = RequestFactory(sync, version: Release.version)
         let options = factory.options(for: empty, authorization: "Bearer " + form.accessToken)

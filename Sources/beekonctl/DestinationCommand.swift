@@ -36,18 +36,12 @@ struct DestinationCommand: ParsableCommand {
         @Flag(help: "Do not ask for confirmation.")
         var yes = false
 
-        @Option(
-            help: """
-                The configuration of beekond (default: the one it runs with, else \
-                /etc/beekond/beekond.toml).
-                """,
-            completion: .file(extensions: ["toml"]))
-        var config: String?
+        @OptionGroup var configuration: ConfigurationOption
 
         func run() throws {
             var isAccepted = false
             try common.run(for: name) {
-                let trial = try DestinationTrial(to: name, socket: common.path, configuration: config)
+                let trial = try DestinationTrial(to: name, socket: common.path, configuration: configuration.path)
                 if !yes, let question = trial.question {
                     try confirm(Text.safe(question), to: "send it", refusal: "nothing sent")
                 }

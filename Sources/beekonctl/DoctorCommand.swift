@@ -23,10 +23,7 @@ struct DoctorCommand: ParsableCommand {
 
     @OptionGroup var common: CommonOptions
 
-    @Option(
-        help: "The configuration of beekond (default: the one it runs with, else /etc/beekond/beekond.toml).",
-        completion: .file(extensions: ["toml"]))
-    var config: String?
+    @OptionGroup var configuration: ConfigurationOption
 
     @Option(
         help: "Its state directory (default: the one it says, else /var/lib/beekond).", completion: .directory
@@ -37,7 +34,7 @@ struct DoctorCommand: ParsableCommand {
         var failures = 0
         try common.run {
             let examination = Examination(
-                socket: common.path, configuration: config, stateDirectory: stateDir)
+                socket: common.path, configuration: configuration.path, stateDirectory: stateDir)
             let report = Report(gatherFacts(examination))
             failures = report.failures
             let width = min(Terminal.size().columns, 100)

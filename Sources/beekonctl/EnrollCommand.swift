@@ -1,4 +1,5 @@
 import ArgumentParser
+import ControlProtocol
 import ControlTool
 import Doctor
 import Glibc
@@ -6,7 +7,7 @@ import Glibc
 struct EnrollCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "enroll",
-        abstract: "Make this vehicle known to a beekon-server, and write its configuration.",
+        abstract: "Make this vehicle known to a server, and write its configuration.",
         discussion: """
             CODE comes from beekon-server claim add, or from the page. Without it beekonctl asks; - reads it from \
             standard input. URL is the address of the server: https, or http on this machine.
@@ -15,10 +16,17 @@ struct EnrollCommand: ParsableCommand {
             the server may ask of this vehicle. Cut off at any point, it can be run again with the same code. Once the file \
             is there it only tests it, and changes nothing. Needs root.
 
+            With --format the server is software of others, which is a destination of its own then, in \
+            /etc/beekond/beekond.d/50-NAME.toml: osmand (Traccar), owntracks (its Recorder, or a broker with mqtts://) or \
+            overland (Dawarich). CODE is its password or API key; --name is the vehicle's name there, which Traccar calls \
+            the Identifier.
+
             EXAMPLES:
               sudo beekonctl enroll https://fleet.example.org
               sudo beekonctl enroll https://fleet.example.org --code-file code.txt --name van-2
               beekonctl enroll --print https://fleet.example.org CODE > beekond-enroll.service
+              sudo beekonctl enroll --format osmand https://traccar.example.org/osmand/ --name van1
+              sudo beekonctl enroll --format owntracks mqtts://broker.example.org --user fleet --name van1
             """)
 
     @OptionGroup var common: CommonOptions
@@ -35,10 +43,19 @@ struct EnrollCommand: ParsableCommand {
     @Option(help: "The name of this vehicle at the server (default: the host name).")
     var name: String?
 
+    @Option(help: "What the server speaks, if it is no beekon-server: osmand, owntracks or overland.")
+    var format: DestinationForm.Format?
+
+    @Option(help: "With --format owntracks: the login there.")
+    var user: String?
+
+    @Flag(help: "With --format: the address may be http or mqtt, which others can read on its way.")
+    var allowInsecureHttp = false
+
     @Option(help: "What the server may ask: usual, all (also start, stop, set_motion) or none.")
     var commands = "usual"
 
-    @Option(help: "Add the server as a further destination of this name.")
+    @Option(help: "Add the server as a further destination of this name (with --format: that of the format).")
     var destination: String?
 
     @Flag(help: "Take the place of the server that is configured; its file is kept as FILE.before.")
@@ -47,10 +64,7 @@ struct EnrollCommand: ParsableCommand {
     @Flag(help: "Print a unit of systemd that does this at the first start; ask and write nothing.")
     var print = false
 
-    @Option(
-        help: "The configuration of beekond (default: the one it runs with, else /etc/beekond/beekond.toml).",
-        completion: .file(extensions: ["toml"]))
-    var config: String?
+    @OptionGroup var configuration: ConfigurationOption
 
     @Option(
         help: "Its state directory (default: the one it says, else /var/lib/beekond).", completion: .directory
@@ -59,25 +73,94 @@ struct EnrollCommand: ParsableCommand {
 
     /// Codes of beekon-server are shorter.
     private static let longestCode = 100
+    private static let longestSecret = 1000
+
+    private var live: LiveConfiguration {
+        LiveConfiguration(socket: common.path, path: configuration.path, stateDirectory: stateDir)
+    }
 
     func run() throws {
-        var isGood = true
+        var code: Int32 = 0
         try common.run {
-            var request = try Enrollment.Request(
-                url: url, destination: destination, commands: commands, socket: common.path)
-            if print { return try printUnit(request) }
-            guard geteuid() == 0 || config != nil else {
+            guard print || geteuid() == 0 || configuration.path != nil else {
                 throw Failure("only root may do this: sudo beekonctl enroll \(url)", exitCode: 77)
             }
+            if let format { return code = try add(format) }
+            guard user == nil, !allowInsecureHttp else {
+                throw Failure("--user and --allow-insecure-http belong to --format", exitCode: 64)
+            }
+            var request = try Enrollment.Request(url: url, destination: destination, commands: commands)
+            if print { return try printUnit(request) }
             (request.name, request.replaces) = (try name ?? Self.hostName(), replace)
-            (request.configuration, request.stateDirectory) = (config, stateDir)
-            isGood = try enroll(Enrollment(request))
+            code = try enroll(Enrollment(request, in: live)) ? 0 : 1
         }
-        if !isGood { throw ExitCode(1) }
+        if code != 0 { throw ExitCode(code) }
+    }
+
+    /// Adds a destination that is software of others.
+    ///
+    /// - Returns: the exit code.
+    private func add(_ format: DestinationForm.Format) throws -> Int32 {
+        guard !print, commands == "usual" else {
+            throw Failure("--print and --commands are for a beekon-server: leave them out", exitCode: 64)
+        }
+        let secret = try readSecret(of: format)
+        let setup = try DestinationSetup(destination ?? format.rawValue, in: live)
+        let form = DestinationForm(
+            format, url: url, device: try name ?? Self.hostName(), user: user, secret: secret,
+            isInsecure: allowInsecureHttp)
+        let result = try setup.run(form, replaces: replace)
+        try common.print(result, text: result.lines.map { Text.safe($0) })
+        guard result.isInForce, !common.json else { return 0 }
+        // What is there of it goes at once, and shows whether it arrives.
+        var client = try common.connect()
+        let sync = try client.call(
+            Wire.Sync.self, .init(wait: true, destination: result.destination), timeoutSeconds: 60)
+        let words =
+            sync.outcome == "nothing_pending"
+            ? "Nothing waits for it: it gets what is stored from now on. beekonctl start tracks this vehicle."
+            : SyncOutcome.text(sync, of: result.destination, url: url)
+        try common.print(sync, text: [words])
+        return SyncOutcome.exitCode(sync.outcome)
+    }
+
+    private func readSecret(of format: DestinationForm.Format) throws -> String? {
+        guard let word = format.secret else {
+            guard code == nil, codeFile == nil, user == nil else {
+                throw Failure("\(format.rawValue) has neither login nor secret: leave them out", exitCode: 64)
+            }
+            return nil
+        }
+        guard format.hasUser else {
+            guard user == nil else {
+                throw Failure("\(format.rawValue) has no login: leave --user out", exitCode: 64)
+            }
+            return try readSecret(word)
+        }
+        guard user != nil else {
+            guard code == nil, codeFile == nil else {
+                throw Failure("a password needs a login: add --user NAME", exitCode: 64)
+            }
+            return nil
+        }
+        return try readSecret(word)
+    }
+
+    /// - Parameter word: what it is, for who is asked.
+    private func readSecret(_ word: String) throws -> String {
+        guard let line = try readGiven(orAsk: word, isShown: false) else {
+            throw Failure(
+                "give the \(word) after the address, with --code-file, or on standard input with -",
+                exitCode: 64)
+        }
+        guard (1...Self.longestSecret).contains(line.utf8.count) else {
+            throw Failure("the \(word) has 1 to \(Self.longestSecret) bytes, on one line", exitCode: 64)
+        }
+        return line
     }
 
     private func printUnit(_ request: Enrollment.Request) throws {
-        guard name == nil, !replace, config == nil, stateDir == nil, !common.json else {
+        guard name == nil, !replace, configuration.path == nil, stateDir == nil, !common.json else {
             throw Failure(
                 "--print is for an image that many vehicles boot: leave out --name, --replace, --config, --state-dir "
                     + "and --json", exitCode: 64)
@@ -92,7 +175,7 @@ struct EnrollCommand: ParsableCommand {
         if let file = try enrollment.earlier() {
             let words = enrollment.catchUp()
             let trial = try DestinationTrial(
-                to: destination ?? "main", socket: common.path, configuration: config)
+                to: destination ?? "main", socket: common.path, configuration: configuration.path)
             let result = try trial.run()
             try common.print(
                 result,
@@ -116,18 +199,7 @@ struct EnrollCommand: ParsableCommand {
     }
 
     private func readCode(mayAsk: Bool) throws -> String {
-        guard code == nil || codeFile == nil else {
-            throw Failure("give the code once: as CODE or with --code-file", exitCode: 64)
-        }
-        var text = code
-        if let path = codeFile ?? (code == "-" ? "-" : nil) {
-            text = String(decoding: try Input.read(path, limit: 4096), as: UTF8.self)
-        } else if text == nil, mayAsk, isatty(STDIN_FILENO) == 1 {
-            let question = Array("Code: ".utf8)
-            _ = write(STDERR_FILENO, question, question.count)
-            text = readLine()
-        }
-        guard let text else {
+        guard let text = try readGiven(orAsk: mayAsk ? "Code" : nil, isShown: true) else {
             throw Failure(
                 "give the code after the address, with --code-file, or on standard input with -", exitCode: 64
             )
@@ -143,6 +215,25 @@ struct EnrollCommand: ParsableCommand {
         return line
     }
 
+    /// What was given as CODE, by whichever way.
+    ///
+    /// - Parameters:
+    ///   - question: what to ask for at a terminal; nil: nothing.
+    ///   - isShown: whether what is typed can be seen.
+    /// - Returns: its first line; nil where there is none.
+    private func readGiven(orAsk question: String?, isShown: Bool) throws -> String? {
+        guard code == nil || codeFile == nil else {
+            throw Failure("give the code once: as CODE or with --code-file", exitCode: 64)
+        }
+        if let path = codeFile ?? (code == "-" ? "-" : nil) {
+            let text = String(decoding: try Input.read(path, limit: 4096), as: UTF8.self)
+            return text.split(whereSeparator: \.isNewline).first.map(String.init)
+        }
+        if let code { return code }
+        guard let question, isatty(STDIN_FILENO) == 1 else { return nil }
+        return Terminal.answer(to: question.prefix(1).uppercased() + question.dropFirst(), isShown: isShown)
+    }
+
     private static func hostName() throws -> String {
         var bytes = [CChar](repeating: 0, count: 256)
         let isKnown = gethostname(&bytes, bytes.count - 1) == 0
@@ -153,3 +244,5 @@ struct EnrollCommand: ParsableCommand {
         return name
     }
 }
+
+extension DestinationForm.Format: ExpressibleByArgument {}

@@ -27,17 +27,14 @@ struct ReportCommand: ParsableCommand {
     @Flag(help: "Include the locations of the last day, geofences and extras.")
     var withTrack = false
 
-    @Option(
-        help: "The configuration of beekond (default: the one it runs with, else /etc/beekond/beekond.toml).",
-        completion: .file(extensions: ["toml"]))
-    var config: String?
+    @OptionGroup var configuration: ConfigurationOption
 
     func run() throws {
         try common.run {
             if output == "-", isatty(STDOUT_FILENO) == 1 {
                 throw Failure("an archive cannot be shown on a terminal: give -o FILE", exitCode: 64)
             }
-            let report = SupportReport(socket: common.path, configuration: config, hasTrack: withTrack)
+            let report = SupportReport(socket: common.path, configuration: configuration.path, hasTrack: withTrack)
             let (archive, gaps) = try make(report)
             var file = try Output.to(output)
             file.add(archive)

@@ -8,7 +8,7 @@ struct FirstBootTests {
     private func request(
         _ url: String, destination: String? = nil, commands: String = "usual"
     ) throws -> Enrollment.Request {
-        try Enrollment.Request(url: url, destination: destination, commands: commands, socket: "/none")
+        try Enrollment.Request(url: url, destination: destination, commands: commands)
     }
 
     @Test("address, code and options, and no specifier of systemd's")

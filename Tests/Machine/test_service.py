@@ -248,6 +248,8 @@ class PackageTest(unittest.TestCase):
         # As beekonctl enroll leaves them.
         for name in ("50-server.toml", "50-server.toml.before", "50-server-second.toml", "server-key.pem"):
             machine.write(f"/etc/beekond/beekond.d/{name}", "# of the server\n", 0o640)
+        machine.run("beekonctl", "enroll", "--format", "osmand", "https://traccar.example.org/", "--name", "van1", check=False)
+        self.assertIn("traccar.example.org", machine.read("/etc/beekond/beekond.d/50-osmand.toml"))
         machine.run("apt-get", "-qq", "purge", "-y", "beekond")
         self.assertFalse(os.path.exists(machine.path + STATE))
         self.assertFalse(os.path.exists(machine.path + "/etc/beekond"))

@@ -1,10 +1,12 @@
 """beekon-fleet: its options, its charts, and its vehicles against real servers, in their own time made faster."""
 import os
+import random
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -15,7 +17,11 @@ from server_support.server import PROGRAM as SERVER
 from server_support.server import Server
 from support.backend import Backend
 from support.child import Child
+from support.drive import Drive, feed
+from support.fake_gpsd import from_iso
 from support.programs import BIN, program
+from support.seeds import seed
+from support.system_test import SystemTest
 from support.waiting import wait_for
 
 FLEET = program("beekon-fleet")
@@ -115,6 +121,48 @@ class LiveTests(FleetTest):
         print(fleet.text(), rows(), "rows in the server")
         self.assertGreater(acknowledged, 5 * vehicles)
         self.assertTrue(acknowledged <= rows() <= stored)
+
+
+@unittest.skipUnless(os.access(SERVER, os.X_OK), "no beekon-server: build it")
+class ReportTests(SystemTest):
+    """A report of beekon-server beside the vehicle's own trips: the same."""
+
+    real_time = True
+
+    def test_a_report_says_what_the_vehicle_says(self):
+        server = Server(self.folder())
+        server.start()
+        self.addCleanup(server.kill)
+        self.assertEqual(server.verb("clock", "confirm").returncode, 0)
+        device = server.add_device("van")
+        number = seed("two days")
+        drive = Drive(int((time.time() - 2.9 * 86_400) * 1000))
+        drive.days(2, number)
+        fake = self.fake()
+        daemon = self.daemon(
+            fake.port, tracking={"interval_seconds": 30, "distance_meters": 100, "stationary_mode": "pause"},
+            vehicle={"events": ["trip"]}, sync={"url": server.url + "/v1/batches", "require_ack": True},
+            **{"sync.auth": {"access_token": device["access_token"], "expires_at": int(time.time()) + 500}})
+        daemon.start()
+        daemon.call("Start")
+        fake.wait_watched()
+        feed(fake, daemon, drive.moments, random.Random(number))
+        own = [trip for trip in daemon.call("GetTrips")["trips"] if "ended_at" in trip]
+        self.assertGreater(len(own), 3)
+        self.assertEqual(daemon.call("Sync")["outcome"], "drained")
+        reader = server.add_user("ada", "reader")
+        found = server.ask("GET", "/v1/trips", reader).json["trips"]
+        self.assertEqual({trip["source"] for trip in found}, {"vehicle"})
+        self.assertEqual(
+            [(trip["start"], trip["end"], trip["distance_meters"], trip["top_speed"], trip["idle_seconds"]) for trip in found],
+            [(trip["started_at"], trip["ended_at"], round(trip["distance_meters"]), trip["top_speed"], round(trip["idle_seconds"]))
+             for trip in own])
+        # What the odometer says is what trips say, and what was driven between them.
+        driven = daemon.status()["odometer_meters"]
+        self.assertAlmostEqual(sum(trip["distance_meters"] for trip in found), driven, delta=0.02 * driven)
+        print(f"report: {len(found)} trips, {sum(trip['distance_meters'] for trip in found) / 1000:.1f} km; "
+              f"odometer {driven / 1000:.1f} km")
+        self.assertLess(max(from_iso(trip["end"]) for trip in found), int(time.time() * 1000))
 
 
 if __name__ == "__main__":

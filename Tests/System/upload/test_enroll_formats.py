@@ -134,8 +134,8 @@ class FormatTests(SystemTest):
             while not shown.endswith(b"API key: "):
                 shown += terminal.read(1)
             terminal.write(b"hidden\n")
-            self.assertEqual(child.wait(60), 0)
-            child.stdout.close()
+            child.communicate(timeout=60)
+            self.assertEqual(child.returncode, 0)
             try:
                 while more := terminal.read(100):
                     shown += more

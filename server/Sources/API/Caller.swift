@@ -44,7 +44,8 @@ enum Caller: Equatable {
         case (.token, _), (.enroll, _), (.login, _): true
         case (.batches, _), (.logs, _): isDevice
         case (.shared, _): self == .guest
-        case (.devices, .get), (.device, .get), (.locations, _), (.events, _), (.trips, _), (.commands, .get),
+        case (.devices, .get), (.device, .get), (.locations, _), (.events, _), (.trips, _), (.fleetTrips, _),
+            (.commands, .get),
             (.stream, _), (.session, _), (.clock, .get), (.installations, .get), (.logout, _), (.key, _),
             (.metrics, _), (.tile, _), (.ownPassword, _):
             isReader

@@ -158,6 +158,19 @@ enum Description {
         "required":false,"description":"The last moment.","schema":{"type":"string","format":"date-time",
         "description":"RFC 3339"}},{"name":"limit","in":"query","required":false,"description":"At most so many.",
         "schema":{"type":"integer","minimum":1,"maximum":1000000}}]}},
+        "/v1/trips":{"get":{"operationId":"fleetTrips","summary":"Trips of all vehicles, as they told them, or else as their locations show them.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"200":{"description":"Trips, by vehicle and time.","content":
+        {"application/json":{"schema":{"type":"object","required":["trips"],"properties":{"trips":{"type":"array",
+        "items":{"type":"object","required":["device","name","start","end","distance_meters","duration_seconds",
+        "source"]}}}}},"text/csv":{"schema":{"type":"string"}}}},"400":{"$ref":"#/components/responses/400"},"401":{
+        "$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":{"$ref":
+        "#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{"$ref":
+        "#/components/responses/503"}},"parameters":[{"name":"from","in":"query","required":false,"description":
+        "The first moment.","schema":{"type":"string","format":"date-time","description":"RFC 3339"}},{"name":"to",
+        "in":"query","required":false,"description":"The last moment.","schema":{"type":"string","format":"date-time",
+        "description":"RFC 3339"}},{"name":"group","in":"query","required":false,"description":"Of vehicles of this group alone.",
+        "schema":{"type":"string"}},{"name":"format","in":"query","required":false,"description":"json or csv.","schema":
+        {"enum":["json","csv"]}}]}},
         "/v1/devices/{device}/log":{"parameters":[{"name":"device","in":"path","required":true,"schema":
         {"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],"get":{"operationId":
         "log","summary":"The newest log that a vehicle sent.","security":[{"token":[]},{"session":

@@ -77,6 +77,9 @@ struct Handlers: Sendable {
             return try await reader.locations(of: id, for: call.viewer, try call.query())
         case (.events(let id), _): return try await reader.events(of: id, for: call.viewer, try call.query())
         case (.trips(let id), _): return try await reader.trips(of: id, for: call.viewer, try call.query())
+        case (.fleetTrips, _):
+            return try await reader.trips(
+                for: call.viewer, try TripQuery(call.request.uri.query.map { $0[...] }))
         case (.commands(let id), .get): return try await orders.all(of: id, for: call.viewer, now: call.wall)
         case (.stream, _):
             let (gatekeeper, headers) = (enrolment.gatekeeper, call.request.headers)

@@ -22,6 +22,8 @@ enum Route: Equatable {
     case events(Int64)
     /// `/v1/devices/17/trips`
     case trips(Int64)
+    /// `/v1/trips`: of all vehicles.
+    case fleetTrips
     /// `/v1/devices/17/log`
     case log(Int64)
     /// `/v1/devices/17/tokens`: new ones in place of those it has.
@@ -124,7 +126,7 @@ enum Route: Equatable {
         "devices": .devices,
         "live": .stream, "login": .login, "logout": .logout, "session": .session, "users": .users,
         "key": .key, "openapi.json": .description, "doctor": .doctor, "clock": .clock, "backup": .backup,
-        "groups": .groups, "shared": .shared,
+        "groups": .groups, "shared": .shared, "trips": .fleetTrips,
     ]
 
     private static func named(_ names: [Substring]) -> Route? {
@@ -192,7 +194,8 @@ enum Route: Equatable {
         case .device: [.get, .patch, .delete]
         case .user, .claim, .command, .group, .link, .data: [.delete]
         case .password, .ownPassword, .userGroups: [.put]
-        case .shared, .locations, .events, .trips, .log, .stream, .session, .key, .description, .doctor,
+        case .shared, .locations, .events, .trips, .fleetTrips, .log, .stream, .session, .key, .description,
+            .doctor,
             .metrics, .tile, .live, .ready:
             [.get]
         }
@@ -212,6 +215,7 @@ enum Route: Equatable {
         case .locations: "/v1/devices/{device}/locations"
         case .events: "/v1/devices/{device}/events"
         case .trips: "/v1/devices/{device}/trips"
+        case .fleetTrips: "/v1/trips"
         case .log: "/v1/devices/{device}/log"
         case .tokens: "/v1/devices/{device}/tokens"
         case .installations: "/v1/devices/{device}/installations"

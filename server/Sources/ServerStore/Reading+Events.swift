@@ -48,6 +48,30 @@ extension Reading {
         return Array(found.sorted { ($0.time, $0.id) < ($1.time, $1.id) }.prefix(limit))
     }
 
+    /// One page of the events of a device that tell of trips, by time.
+    package static func tripEvents(
+        of device: Int64, for viewer: Viewer, in range: ClosedRange<Timestamp>, after place: Place?,
+        limit: Int, from session: any Session
+    ) throws(StoreError) -> [StoredEvent] {
+        let select = """
+            SELECT id, time, session, kind, object FROM vehicle_events
+            WHERE \(Viewer.seesDevice) AND device = $2 AND kind = 'trip'
+            """
+        let rows =
+            if let place {
+                try session.run(
+                    "\(select) AND (time, id) > ($3, $4) AND time <= $5 ORDER BY device, time, id LIMIT $6",
+                    viewer.cell, .integer(device), .integer(place.time.milliseconds), .id(place.id),
+                    .integer(range.upperBound.milliseconds), .integer(Int64(limit)))
+            } else {
+                try session.run(
+                    "\(select) AND time >= $3 AND time <= $4 ORDER BY device, time, id LIMIT $5",
+                    viewer.cell, .integer(device), .integer(range.lowerBound.milliseconds),
+                    .integer(range.upperBound.milliseconds), .integer(Int64(limit)))
+            }
+        return rows.compactMap { event($0) }
+    }
+
     private static func event(_ row: [Cell]) -> StoredEvent? {
         guard let id = row[0].id, let time = row[1].integer, let session = row[2].id, let text = row[4].text
         else { return nil }

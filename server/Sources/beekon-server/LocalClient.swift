@@ -49,14 +49,22 @@ struct LocalClient {
         return try await server.perform(method, path, body: body)
     }
 
+    /// - Throws: for a path that no socket can have.
+    static func checkLength(of path: String) throws {
+        let most = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+        guard path.utf8.count <= most else {
+            throw Failure(
+                "the local socket would be \(path), of \(path.utf8.count) bytes, and has \(most) at most: move the database "
+                    + "to a folder with a shorter path")
+        }
+    }
+
     /// - Returns: nil when nobody listens there.
     private func connect() throws -> Int32? {
         guard let path = Self.path(of: database) else { return nil }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
-        guard path.utf8.count < MemoryLayout.size(ofValue: address.sun_path) else {
-            throw Failure("the path \(path) is too long for a socket")
-        }
+        try Self.checkLength(of: path)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         let result = withUnsafePointer(to: &address) { pointer in

@@ -91,6 +91,7 @@ struct Serve: AsyncParsableCommand {
         var options = try options(settings)
         let file = database.place(settings)
         let place = Store.Place(file)
+        if let socket = LocalClient.path(of: file) { try LocalClient.checkLength(of: socket) }
         let store: Store
         do {
             store = try Store(place) { log.error("database: \($0)") }

@@ -53,7 +53,7 @@ import Testing
             (.claim(1), .delete, "----++"), (.devices, .get, "---+++"), (.devices, .post, "----++"),
             (.device(1), .get, "---+++"), (.device(1), .delete, "----++"), (.locations(1), .get, "---+++"),
             (.events(1), .get, "---+++"), (.trips(1), .get, "---+++"), (.log(1), .get, "----++"),
-            (.tokens(1), .post, "----++"),
+            (.fleetTrips, .get, "---+++"), (.tokens(1), .post, "----++"),
             (.commands(1), .get, "---+++"), (.commands(1), .post, "----++"),
             (.command(1, 1), .delete, "----++"),
             (.stream, .get, "---+++"), (.login, .post, "++++++"), (.logout, .post, "---+++"),
@@ -119,7 +119,8 @@ extension Route {
         case .device: .locations(1)
         case .locations: .events(1)
         case .events: .trips(1)
-        case .trips: .log(1)
+        case .trips: .fleetTrips
+        case .fleetTrips: .log(1)
         case .log: .tokens(1)
         case .tokens: .installations(1)
         case .installations: .data(1)

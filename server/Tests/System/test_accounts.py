@@ -81,7 +81,7 @@ class Rights(Accounts):
             ("POST", "/v1/devices"): (403, 403, 400), ("GET", path): (403, 200, 200),
             ("DELETE", "/v1/devices/999"): (403, 403, 404), ("GET", path + "/locations"): (403, 200, 200),
             ("GET", path + "/events"): (403, 200, 200), ("GET", path + "/trips"): (403, 200, 200),
-            ("GET", "/v1/devices/999/log"): (403, 403, 404),
+            ("GET", "/v1/trips"): (403, 200, 200), ("GET", "/v1/devices/999/log"): (403, 403, 404),
             ("POST", "/v1/devices/999/tokens"): (403, 403, 404), ("GET", path + "/commands"): (403, 200, 200),
             ("POST", path + "/commands"): (403, 403, 400), ("DELETE", path + "/commands/c-5"): (403, 403, 404),
             ("GET", "/v1/session"): (403, 200, 200), ("POST", "/v1/logout"): (403, 409, 409),

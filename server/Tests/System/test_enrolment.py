@@ -121,12 +121,12 @@ class Enrolments(ServerTest):
         """It is the code's, goes to each vehicle, also when it asks again, and is listed with the code."""
         everything = ["start", "stop", "set_config", "unset_config", "add_geofences", "remove_geofences", "remove_all_geofences",
                       "set_motion", "sync", "locate", "upload_log"]
-        for number, (words, wish, shown) in enumerate((
-                ((), None, "as the vehicle gives"),
-                (("--commands", "none"), {"allow": []}, "none"),
-                (("--commands", "sync,locate"), {"allow": ["sync", "locate"]}, "sync,locate"),
-                (("--commands", "all", "--settings", "sync.interval_seconds"),
-                 {"allow": everything, "settings": ["sync.interval_seconds"]}, ",".join(everything)))):
+        cases: tuple[tuple[tuple, dict | None, str], ...] = (
+            ((), None, "as the vehicle gives"), (("--commands", "none"), {"allow": []}, "none"),
+            (("--commands", "sync,locate"), {"allow": ["sync", "locate"]}, "sync,locate"),
+            (("--commands", "all", "--settings", "sync.interval_seconds"),
+             {"allow": everything, "settings": ["sync.interval_seconds"]}, ",".join(everything)))
+        for number, (words, wish, shown) in enumerate(cases):
             with self.subTest(words):
                 done = self.under_test.verb("claim", "add", *words)
                 self.assertEqual(done.returncode, 0, done.stderr)

@@ -1,6 +1,8 @@
 """The page, in Chromium, of a real server: each screen does its job, and links bring a view back."""
 import contextlib
+import csv
 import datetime
+import io
 import json
 import os
 import re
@@ -9,12 +11,13 @@ import sys
 import time
 import unittest
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from server_support import fleet
 from server_support.page_test import PageTest
-from server_support.server import envelope, iso
+from server_support.server import envelope, iso, uuid7
 from support.waiting import wait_for
 
 # The marks are on the map.
@@ -242,6 +245,57 @@ class ScreenTests(PageTest):
         page.locator("dl.sums").get_by_text("101 km/h").wait_for()
         page.goto(f"{self.server.url}/#/fleet")
         page.get_by_role("row", name=re.compile("Truck 1")).get_by_text("48,212 km").wait_for()
+
+    def test_reports(self):
+        """Trips that a vehicle told, over two days of its viewer, with a stop between those of one day."""
+        name = '=1+<b>"Reporter"'
+        device = self.server.add_device(name)
+        # Days of Berlin, where the browser is: the second trip begins on the second of them, and ends on the third.
+        day = datetime.datetime.now(ZoneInfo("Europe/Berlin")).replace(hour=0, minute=0, second=0, microsecond=0)
+        first, second = day - datetime.timedelta(days=3), day - datetime.timedelta(days=2)
+
+        def told(start: datetime.datetime, minutes: int, metres: int) -> dict:
+            begin = int(start.timestamp() * 1000)
+            end = begin + minutes * 60_000
+            return {"id": uuid7(end), "kind": "trip", "type": "ended", "timestamp": iso(end), "latitude": 52.5, "longitude": 13.4,
+                    "data": {"started_at": iso(begin), "distance_meters": metres, "duration_seconds": minutes * 60,
+                             "idle_seconds": 60, "top_speed": 25}}
+
+        fleet.upload(self.server, device["access_token"], [], events=[
+            told(first + datetime.timedelta(hours=8), 30, 10_000), told(first + datetime.timedelta(hours=9), 20, 5_000),
+            told(second + datetime.timedelta(hours=23, minutes=50), 25, 20_000)])
+        page = self.page("rita", "#/reports")
+        rows = page.locator("tbody tr").filter(has_text="Reporter")
+        page.get_by_label("Find vehicles in the report").fill("reporter")
+        rows.nth(1).wait_for()
+        page.wait_for_function("document.querySelectorAll('tbody tr').length === 2")
+        cells = [row.locator("th, td").all_inner_texts() for row in rows.all()]
+        self.assertEqual(cells, [
+            [name, f"{first:%Y-%m-%d}", "2", "15.0 km", "48 min", "2 min", "1", "30 min", "08:00", "09:20", "90 km/h"],
+            [name, f"{second:%Y-%m-%d}", "1", "20.0 km", "24 min", "1 min", "0", "0 s", "23:50", "00:15", "90 km/h"]])
+        self.assertEqual(page.locator("tfoot th, tfoot td").all_inner_texts()[2:5], ["3", "35.0 km", "1 h 12 min"])
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Save as CSV").click()
+        lines = list(csv.DictReader(io.StringIO(Path(saved.value.path()).read_text(encoding="utf-8"), newline="")))
+        self.assertEqual([(line["name"], line["day"], line["distance_meters"], line["stopped_seconds"]) for line in lines],
+                         [("'" + name, f"{first:%Y-%m-%d}", "15000", "1800"), ("'" + name, f"{second:%Y-%m-%d}", "20000", "0")])
+        self.assertEqual(datetime.datetime.fromisoformat(lines[0]["first_start"]), first + datetime.timedelta(hours=8))
+        with page.expect_download() as saved:
+            page.get_by_role("link", name="Each trip as CSV").click()
+        self.assertEqual(Path(saved.value.path()).read_text(encoding="utf-8").count("Reporter"), 3)
+        page.get_by_label("Sums").select_option("vehicle")
+        page.wait_for_function("document.querySelectorAll('tbody tr').length === 1")
+        self.assertEqual(rows.locator("th, td").all_inner_texts()[2:4], ["3", "35.0 km"])
+        page.get_by_label("Sums").select_option("fleet")
+        page.wait_for_function("document.querySelectorAll('tbody tr').length === 2")
+        # A row leads to the day.
+        page.get_by_label("Sums").select_option("day")
+        rows.first.get_by_role("link").click()
+        page.get_by_role("heading", name="Reporter").wait_for()
+        self.assertEqual(page.get_by_label("Day", exact=True).input_value(), f"{first:%Y-%m-%d}")
+        # What no browser bears is not begun.
+        page.goto(f"{self.server.url}/#/reports?from=2010-01-01&to=2026-01-01")
+        page.get_by_role("alert").get_by_text("too much for a page").wait_for()
 
     def test_what_is_shown_is_saved_as_a_file(self):
         page = self.page(screen=f"#/vehicle/{self.truck()}?{self.stretch()}")
@@ -548,7 +602,7 @@ class ScreenTests(PageTest):
         page = self.page("rita", f"#/vehicle/{self.truck()}?tab=commands")
         page.get_by_role("heading", name="Truck 1").wait_for()
         page.get_by_role("tabpanel", name="Commands").get_by_text("done").first.wait_for()
-        self.assertEqual(page.get_by_role("navigation").get_by_role("link").all_inner_texts(), ["Fleet", "Map"])
+        self.assertEqual(page.get_by_role("navigation").get_by_role("link").all_inner_texts(), ["Fleet", "Map", "Reports"])
         self.assertEqual(page.get_by_role("button", name="Send").count(), 0)
         self.assertEqual(page.get_by_role("button", name="Take back").count(), 0)
         for screen in ("fences", "devices", "users"):

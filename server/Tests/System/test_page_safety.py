@@ -23,7 +23,7 @@ HOSTILE = ['<img src=x onerror="window.hacked=1">', '"><script>window.hacked=2</
            "<svg onload=window.hacked=4>", "{{version}}${window.hacked=5}"]
 SHOWS = "text => document.body.innerText.includes(text) || document.querySelector('h1').textContent === text"
 SCREENS = ("#/fleet", "#/map", "#/vehicle/{truck}", "#/vehicle/{truck}?tab=events", "#/vehicle/{truck}?tab=commands",
-           "#/fences?vehicles={truck}", "#/devices", "#/users")
+           "#/fences?vehicles={truck}", "#/devices", "#/users", "#/reports")
 
 # Maps that are zoomed, turned by the wheel or moved, each of which goes some frames later than the one before.
 MAPS_THAT_GO = """async () => {

@@ -13,6 +13,7 @@ import { screen as signIn } from "./screens/sign-in.js";
 import { screen as list } from "./screens/list.js";
 import { screen as map } from "./screens/map.js";
 import { screen as vehicle } from "./screens/vehicle.js";
+import { screen as reports } from "./screens/reports.js";
 import { screen as fences } from "./screens/fences.js";
 import { screen as devices } from "./screens/devices.js";
 import { screen as users } from "./screens/users.js";
@@ -20,6 +21,7 @@ import { screen as users } from "./screens/users.js";
 const screens = {
     fleet: { title: "Fleet", make: list }, map: { title: "Map", make: map },
     vehicle: { title: "Vehicle", make: vehicle, isHidden: true },
+    reports: { title: "Reports", make: reports },
     fences: { title: "Fences", make: fences, isAdmins: true }, devices: { title: "Devices", make: devices, isAdmins: true },
     users: { title: "Users", make: users, isAdmins: true },
 };

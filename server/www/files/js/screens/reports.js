@@ -1,0 +1,126 @@
+// Trips, stops, distance and time of all vehicles, by vehicle and day.
+import { read } from "../api.js";
+import { announce, h, keyed, setText } from "../dom.js";
+import * as fleet from "../fleet.js";
+import { byName, count, dayOf, distance, duration, hourMinute, rangeOf, speed, stamp, zone } from "../format.js";
+import { csvOf, rowsOf, totalOf } from "../report.js";
+import { address, note } from "../router.js";
+
+const PAGE = 300, DAY = 86_400_000;
+/** Days of vehicles that a browser bears: some eight trips each. */
+const MOST = 20_000;
+const choices = { day: "By vehicle and day", vehicle: "By vehicle", fleet: "By day" };
+
+export function screen(main, parts, values) {
+    const isDay = (text) => /^\d{4}-\d\d-\d\d$/.test(text ?? "");
+    const today = dayOf(fleet.now());
+    let from = isDay(values.get("from")) ? values.get("from") : dayOf(fleet.now() - 6 * DAY), to = isDay(values.get("to")) ? values.get("to") : today;
+    let by = Object.hasOwn(choices, values.get("by") ?? "") ? values.get("by") : "day", group = values.get("group") ?? "", query = "", most = PAGE;
+    let trips = [], loading = null;
+
+    const day = (label, value, changed) => h("label", { class: "field" }, label, h("input", { type: "date", value, onchange: (event) => isDay(event.target.value) && changed(event.target.value) }));
+    const sort = h("select", { "aria-label": "Sums", onchange: () => { by = sort.value; note({ by }); show(); } }, Object.entries(choices).map(([value, text]) => h("option", { value, selected: value === by }, text)));
+    const groups = h("select", { "aria-label": "Group", onchange: () => { group = groups.value; note({ group }); load(); } });
+    const search = h("input", { type: "search", placeholder: "Vehicle", "aria-label": "Find vehicles in the report", oninput: () => { query = search.value.toLowerCase(); most = PAGE; show(); } });
+    const trouble = h("p", { class: "notice bad", role: "alert", hidden: true });
+    const found = h("p", { class: "soft", "aria-live": "polite" });
+    const body = h("tbody"), sums = h("tr"), more = h("button", { type: "button", onclick: () => { most = Infinity; show(); } });
+    const save = h("button", { type: "button", onclick: saveSums }, "Save as CSV"), all = h("a", { class: "button", download: "trips.csv" }, "Each trip as CSV");
+    const heads = ["Vehicle", "Day", "Trips", "Distance", "Driving", "Standing", "Stops", "Stopped", "From", "To", "Top speed"];
+    main.append(h("div", { class: "sheet" },
+        h("div", { class: "row spread" }, h("h1", {}, "Reports"), h("div", { class: "row" }, save, all)),
+        h("div", { class: "row" }, day("From", from, (value) => { from = value; load(); }), day("To", to, (value) => { to = value; load(); }),
+            h("label", { class: "field" }, "Sums", sort), h("label", { class: "field" }, "Group", groups), h("label", { class: "field" }, "Vehicle", search)),
+        trouble, h("div", { class: "table cards" }, h("table", {}, h("caption", { class: "hidden-text" }, "Trips"),
+            h("thead", {}, h("tr", {}, heads.map((text, index) => h("th", { scope: "col", class: index > 1 ? "number" : null }, text)))), body, h("tfoot", {}, sums))),
+        found, more, h("p", { class: "soft" }, `Days are those of ${zone}; a trip belongs to the day on which it began. A distance with ≈ was added up from locations, any other is the vehicle's own odometer's.`)));
+
+    async function load() {
+        loading?.abort();
+        const mine = loading = new AbortController();
+        note({ from, to });
+        const vehicles = [...fleet.vehicles.values()];
+        const names = [...new Set(vehicles.map((vehicle) => vehicle.group).filter(Boolean))].sort();
+        groups.replaceChildren(h("option", { value: "" }, "all"), ...names.map((name) => h("option", { selected: name === group }, name)));
+        trouble.hidden = true;
+        trips = [];
+        const [first, last] = [rangeOf(from)[0], rangeOf(to)[1]];
+        const path = `/v1/trips?${new URLSearchParams({ from: stamp(first), to: stamp(last), ...(group && { group }) })}`;
+        all.href = `${path}&format=csv`;
+        const size = vehicles.filter((vehicle) => !group || vehicle.group === group).length * Math.ceil((last - first) / DAY);
+        if (first > last) return complain("“From” is after “To”.");
+        if (size > MOST) return complain(`That is too much for a page: ${count(size)} days of vehicles, of at most ${count(MOST)}. Choose fewer days or a group, or save each trip as CSV.`);
+        setText(found, "Loading…");
+        main.setAttribute("aria-busy", "true");
+        try {
+            ({ trips } = await read(path, { signal: mine.signal }));
+        } catch (problem) {
+            if (problem.name !== "AbortError") complain(problem.message);
+            return;
+        } finally {
+            if (loading === mine) main.removeAttribute("aria-busy");
+        }
+        if (loading === mine) show();
+    }
+
+    function complain(text) {
+        trouble.textContent = text;
+        trouble.hidden = false;
+        show();
+    }
+
+    const wanted = () => {
+        const rows = rowsOf(query ? trips.filter(({ name }) => name.toLowerCase().includes(query)) : trips, by);
+        return by === "vehicle" ? rows.sort(byName) : rows;
+    };
+
+    const cells = (row) => [
+        String(row.trips), `${row.isEstimate ? "≈ " : ""}${distance(row.distance)}`, duration(row.driving), duration(row.idle), String(row.stops), duration(row.stopped),
+        row.first === undefined ? "" : by === "vehicle" ? "" : hourMinute(row.first), row.last === undefined || by === "vehicle" ? "" : hourMinute(row.last),
+        row.top === undefined ? "" : speed(row.top),
+    ];
+
+    function show() {
+        const rows = wanted();
+        keyed(body, rows.slice(0, most), ({ key }) => `${by} ${key}`, () => h("tr", {}, heads.map((text, index) => h(index ? "td" : "th", {
+            scope: index ? null : "row", class: index > 1 ? "number nowrap" : "nowrap", "data-label": text.toLowerCase(),
+        }))), (element, row) => {
+            const [name, date, ...rest] = element.children;
+            if (row.device === null) setText(name, "All");
+            else if (!name.firstChild) name.append(h("a", { href: link(row) }, row.name));
+            setText(date, row.day);
+            rest.forEach((cell, index) => setText(cell, cells(row)[index]));
+        });
+        const total = totalOf(rows);
+        sums.replaceChildren(h("th", { scope: "row" }, "Sum"), h("td"), ...cells(total).map((text, index) => h("td", { class: "number nowrap", "data-label": heads[index + 2].toLowerCase() }, text)));
+        sums.hidden = !rows.length;
+        setText(found, rows.length ? `${count(rows.length)} rows, ${count(total.trips)} trips` : trouble.hidden ? "No trips in this time." : "");
+        more.hidden = rows.length <= most;
+        setText(more, `Show all ${count(rows.length)}`);
+        save.disabled = !rows.length;
+    }
+
+    function link(row) {
+        const [first, last] = row.day ? rangeOf(row.day) : [];
+        return address(["vehicle", row.device], row.day ? { from: stamp(first), to: stamp(last) } : {});
+    }
+
+    function saveSums() {
+        const url = URL.createObjectURL(new Blob([csvOf(wanted())], { type: "text/csv" }));
+        h("a", { href: url, download: `report-${from}-${to}.csv` }).click();
+        setTimeout(() => URL.revokeObjectURL(url), 10_000);
+        announce("The report is saved.");
+    }
+
+    // Which vehicles there are decides whether a page bears it.
+    if (fleet.vehicles.size) load();
+    const end = fleet.follow((news, isAll) => {
+        if (isAll && !loading) load();
+    });
+    return {
+        close() {
+            end();
+            loading?.abort();
+        },
+    };
+}

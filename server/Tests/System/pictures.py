@@ -99,7 +99,8 @@ def screens(browser: Browser, server: Server, devices: dict) -> None:
             ("sign-in", None, DESK), ("fleet", "#/fleet", DESK), ("map", "#/map", DESK), ("map-dark", "#/map", {**DESK, **DARK}),
             ("day", day, DESK), ("day-phone", day, PHONE), ("fleet-phone", "#/fleet", PHONE),
             ("commands", f"{day}?tab=commands", DESK),
-            ("reports", "#/reports", DESK), ("fences", "#/fences", DESK), ("devices", "#/devices", DESK), ("users", "#/users", DESK)):
+            ("reports", "#/reports", DESK), ("fences", "#/fences", DESK), ("devices", "#/devices", DESK),
+            ("users", "#/users", DESK)):
         if screen is None:
             page = browser.context(**options).new_page()
             page.goto(server.url)

@@ -1,6 +1,7 @@
 """What Home Assistant is told at a broker: documents, position, state, availability, and the removal of all of them."""
 import json
 import os
+import re
 import sys
 import unittest
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.control_client import Refusal
+from support.example_test import ExampleTest
 from support.mosquitto import Subscriber
 from support.mqtt_test import MQTTTest
 from support.ports import NOBODY
@@ -23,6 +25,12 @@ HOME = {"keep_connection": True, "home_assistant": True, "accept_unsubscribed": 
 class HomeAssistantTest(MQTTTest):
     def place(self, daemon, name: str) -> str:
         return f"beekond/{daemon.status()['install_id']}/{name}"
+
+    def topics(self, daemon) -> set[str]:
+        """Those of a vehicle without a battery."""
+        me = daemon.status()["install_id"]
+        return {self.place(daemon, name) for name in DATA} | {
+            f"homeassistant/{kind}/beekond_{me}/{name}/config" for name, kind in ENTITIES.items()}
 
     def retained(self, broker) -> dict[str, bytes]:
         """What the broker hands to a new subscriber, as far as Home Assistant would read it."""
@@ -56,8 +64,7 @@ class AnnouncementTests(HomeAssistantTest):
         self.wait_online(subscriber, daemon)
         me = daemon.status()["install_id"]
         kept = self.retained(broker)
-        self.assertEqual(set(kept), {f"homeassistant/{kind}/beekond_{me}/{name}/config" for name, kind in ENTITIES.items()}
-                         | {self.place(daemon, name) for name in DATA})
+        self.assertEqual(set(kept), self.topics(daemon))
         for topic, payload in kept.items():
             if not topic.startswith("homeassistant/"):
                 continue
@@ -239,6 +246,37 @@ class RemovalTests(HomeAssistantTest):
         daemon.configure(sync={"home_assistant": False, "keep_connection": False})
         daemon.start()
         self.wait_removed(broker)
+
+
+class ExampleTests(HomeAssistantTest, ExampleTest):
+    def test_the_example_with_the_access_list_of_the_example_for_mosquitto(self):
+        broker = self.broker("password_file {}/passwords", "acl_file {}/acl")
+        text = self.example("home-assistant-mqtt").replace("mqtts://home.example.com", f"mqtt://127.0.0.1:{broker.port}")
+        fake = self.fake()
+        daemon = self.daemon(fake.port)
+        self.install(daemon, self.without_schedule(text))
+        # Before there is a broker: the access list names the installation.
+        daemon.start().call("Start")
+        lines = re.findall(r"(?m)^#           ((?:pattern|user|topic) .*)$", self.example("mosquitto"))
+        self.assertEqual(len(lines), 9)
+        listener = "user reader\ntopic readwrite #\n"
+        access = "\n".join(lines).replace("ID", daemon.status()["install_id"])
+        broker.write("acl", f"{access}\n{listener}")
+        broker.password("fleet", "change me")
+        broker.password("reader", "reader")
+        broker.start()
+        subscriber = self.subscriber(broker, ("reader", "reader"))
+        fake.settle()
+        daemon.wait_stored(1)
+        wait_for(lambda: daemon.call("Sync", destination="home")["pending"] == 0, "the location is delivered")
+        self.wait_told(subscriber, daemon, "position", bool, "where it is")
+        self.wait_online(subscriber, daemon)
+        self.assertEqual({topic for topic, payload in subscriber.told.items() if payload}, self.topics(daemon))
+        home = daemon.status()["destinations"][-1]["sync"]
+        self.assertEqual((home["state"], home.get("home_assistant")), ("idle", None))
+        subscriber.say(BIRTH, b"online")
+        heard = len(subscriber.tellings)
+        wait_for(lambda: len(subscriber.tellings) > heard + len(ENTITIES), "it may hear that Home Assistant has started")
 
 
 if __name__ == "__main__":

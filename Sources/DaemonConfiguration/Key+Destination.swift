@@ -126,6 +126,10 @@ extension Key {
                 "sync.keep_connection", \.main.format.mqtt.keepConnection,
                 "Over MQTT: stay connected while there is nothing to send."
             ).only(.owntracks),
+            .flag(
+                "sync.home_assistant", \.main.format.mqtt.homeAssistant,
+                "Over MQTT: announce the vehicle to Home Assistant, with its sensors; needs keep_connection."
+            ).only(.owntracks),
             .choice(
                 "sync.mqtt_version", \.main.format.mqtt.version,
                 "Over MQTT: auto is 5, and 3.1.1 where the broker cannot; 5 never falls back."

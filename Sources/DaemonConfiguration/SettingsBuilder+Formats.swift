@@ -41,13 +41,35 @@ extension SettingsBuilder {
                 "a request of \(format.rawValue) holds one row, so there is nothing to isolate it from; use keep or drop"
             ),
         ])
-        guard format == .owntracks, !own.isMQTT, !own.sync.url.isEmpty else { return }
-        for leaf in ["accept_unsubscribed", "keep_connection", "mqtt_version"] where isSet("\(table).\(leaf)")
-        {
+        guard format == .owntracks, !own.sync.url.isEmpty else { return }
+        if own.isMQTT { return checkHomeAssistant(own, name) }
+        for leaf in ["accept_unsubscribed", "keep_connection", "home_assistant", "mqtt_version"]
+        where isSet("\(table).\(leaf)") {
             addProblem(
                 "\(table).\(leaf)",
                 "is about MQTT, and \(table).url is neither mqtt:// nor mqtts://; remove it")
         }
+    }
+
+    /// The vehicle has one set of topics at a broker.
+    private mutating func checkHomeAssistant(_ own: DestinationDraft, _ name: String) {
+        guard own.format.mqtt.homeAssistant else { return }
+        let table = Key.table(of: name)
+        let earlier = names.prefix { $0 != name }.first { other in
+            let its = draft[other]
+            return its.isMQTT && its.format.name == .owntracks && its.format.mqtt.homeAssistant
+                && its.sync.url == own.sync.url
+        }
+        check([
+            (
+                !own.format.mqtt.keepConnection, table + ".home_assistant",
+                "the connection says whether the vehicle is online; set \(table).keep_connection = true as well"
+            ),
+            (
+                earlier != nil, table + ".home_assistant",
+                "\(Key.table(of: earlier ?? "")) announces the vehicle at the same broker already; remove it from one of the two"
+            ),
+        ])
     }
 
     mutating func checkTriggers(_ own: DestinationDraft, _ table: String) {

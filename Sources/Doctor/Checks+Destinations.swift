@@ -32,6 +32,24 @@ extension Checks {
         return .skipped(check, "\(said); unique_id \(unique.text)", remedy)
     }
 
+    /// One finding for each destination that could not tell Home Assistant of the vehicle, or has not removed it there.
+    static func homeAssistant(_ facts: Facts) -> [Finding] {
+        guard let status = facts.status else { return [] }
+        let main = (name: DestinationNames.main, sync: status.sync)
+        let others = status.destinations.filter { $0.name != main.name }.map {
+            (name: $0.name, sync: $0.sync)
+        }
+        return ([main] + others).compactMap { name, sync in
+            sync.homeAssistant.map { trouble in
+                .failed(
+                    "Home Assistant", "\(name): \(trouble)",
+                    "see the broker's log, and check that its access list lets this user write to the topics of the "
+                        + "vehicle (mosquitto.toml among the examples lists them); beekond tries again by itself"
+                )
+            }
+        }
+    }
+
     private static func orphan(_ orphan: Wire.Destination) -> Finding {
         let words = orphan.orphanWords
         return .failed(

@@ -43,7 +43,7 @@ package struct Report: Encodable, Sendable {
             + [Checks.fix(facts), Checks.satellites(facts), Checks.receiverTime(facts)]
             + [Checks.vehicle(facts)].compactMap(\.self)
             + [Checks.clock(facts), Checks.clockSource(facts), Checks.writable(facts), Checks.space(facts)]
-            + Checks.backend(facts) + Checks.destinations(facts)
+            + Checks.backend(facts) + Checks.destinations(facts) + Checks.homeAssistant(facts)
     }
 
     package var failures: Int { findings.count { $0.result == .failed } }

@@ -42,7 +42,8 @@ enum Samples {
         heartbeat: .init(
             intervalSeconds: 3600, last: time, next: time, pausedUntil: time, refusedStatus: 400,
             refusedReason: "no rows"),
-        lastReason: "no such tenant", lastSuccessElsewhere: true, rejection: rejection)
+        lastReason: "no such tenant", lastSuccessElsewhere: true, rejection: rejection,
+        homeAssistant: "no such topic")
     static let rejection = Wire.Rejection(rejectedAt: time, httpStatus: 422, reason: "no plate")
     static let auth = Wire.AuthStatus(
         state: "dead", reason: "key", expiresAt: time, lastRefresh: time, failures: 3)

@@ -72,6 +72,10 @@ struct Sample: Sendable, CustomTestStringConvertible {
             guard case .owntracks(let format) = $0.format else { return false }
             return format.mqtt?.keepConnection == true
         },
+        Sample("home_assistant", .owntracks, "true\nkeep_connection = true", "1", "true or false") {
+            guard case .owntracks(let format) = $0.format else { return false }
+            return format.mqtt?.homeAssistant == true && format.mqtt?.keepConnection == true
+        },
         Sample("mqtt_version", .owntracks, "\"3.1.1\"", "\"4\"", "\"auto\"") {
             guard case .owntracks(let format) = $0.format else { return false }
             return format.mqtt?.version == .old
@@ -242,7 +246,8 @@ extension Settings.Sync {
             "geofence_events": "false", "mqtt_version": "\"5\"",
             "platform": "\"linux\"",
             "device_id": "\"a\"", "username": "\"a\"", "password": "\"a\"", "accept_unsubscribed": "true",
-            "keep_connection": "true", "speed_unit": "\"mps\"", "method": "\"PUT\"", "body": "\"json\"",
+            "keep_connection": "true", "home_assistant": "true", "speed_unit": "\"mps\"", "method": "\"PUT\"",
+            "body": "\"json\"",
             "root_property": "\"a\"",
             "params": "{ a = \"b\" }", "extras_in": "\"none\"", "location_template": "\"[1]\"",
             "geofence_template": "\"[1]\"", "compress": "true", "accept_member": "\"a\"",
@@ -335,6 +340,10 @@ extension Settings.Sync {
             ("params = { a = 1979-05-27 }", "params.a", "found a date"),
             (
                 "format = \"owntracks\"\ndevice_id = \"a\"\nkeep_connection = false", "keep_connection",
+                "is about MQTT"
+            ),
+            (
+                "format = \"owntracks\"\ndevice_id = \"a\"\nhome_assistant = false", "home_assistant",
                 "is about MQTT"
             ),
             ("format = \"owntracks\"\ndevice_id = \"a\"\npassword = \"p\"", "password", "set @.username"),

@@ -50,6 +50,7 @@ import Testing
             "sync.metered_max_wait_seconds": .number(0), "sync.device_id": .string(""),
             "sync.username": .string(""), "sync.password": .string(""),
             "sync.accept_unsubscribed": .bool(false), "sync.keep_connection": .bool(false),
+            "sync.home_assistant": .bool(false),
             "sync.speed_unit": .string("knots"), "sync.method": .string("POST"),
             "sync.body": .string("json"),
             "sync.root_property": .string("location"), "sync.extras_in": .string("record"),

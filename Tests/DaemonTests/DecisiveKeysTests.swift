@@ -123,6 +123,7 @@ struct DecisiveKeysTests {
             ]),
         Row("accept_unsubscribed", .nothing, "false", "true", in: [mqtt]),
         Row("keep_connection", .nothing, "false", "true", in: [mqtt]),
+        Row("home_assistant", .nothing, "false", "true\nkeep_connection = true", in: [mqtt]),
         Row("mqtt_version", .nothing, "\"auto\"", "\"3.1.1\"", in: [mqtt]),
     ]
 

@@ -113,6 +113,21 @@ struct CheckTests {
         #expect(finding.remedy?.contains("--destination home") == true)
     }
 
+    @Test("that Home Assistant could not be told is a finding of its own")
+    func homeAssistant() throws {
+        var facts = Samples.good
+        #expect(!Report(facts).findings.contains { $0.check == "Home Assistant" })
+        facts.status?.sync.homeAssistant = "refused"
+        facts.backend = nil
+        var home = Wire.Destination(
+            name: "home", orphaned: false, dropped: 0, sync: Samples.status.sync, auth: Samples.status.auth)
+        home.sync.homeAssistant = "silent"
+        facts.status?.destinations = [home]
+        let findings = Report(facts).findings.filter { $0.check == "Home Assistant" }
+        #expect(findings.map(\.text) == ["main: refused", "home: silent"])
+        #expect(findings.allSatisfy { $0.result == .failed && $0.remedy?.contains("access list") == true })
+    }
+
     @Test("each further destination has a line, and an orphan is named")
     func destinations() {
         var facts = Samples.good

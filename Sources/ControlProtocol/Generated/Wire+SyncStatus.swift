@@ -16,7 +16,8 @@ extension Wire {
     /// was no acceptance: title, detail, pointer and index of a problem (RFC 9457), else message, error or
     /// reason of a JSON object, else the first 200 printable characters of a text, without secrets; absent if
     /// it said nothing. last_success_elsewhere true: that was at another url than the present one. rejection
-    /// is about the newest of the dead letters that are kept.
+    /// is about the newest of the dead letters that are kept. home_assistant: why Home Assistant could not be
+    /// told of the vehicle, or why a broker has yet to remove what it was told; absent if all is well.
     package struct SyncStatus: Codable, Sendable, Equatable {
         package var state: SyncState
         package var failure: String?
@@ -42,6 +43,7 @@ extension Wire {
         package var lastReason: String?
         package var lastSuccessElsewhere: Bool?
         package var rejection: Rejection?
+        package var homeAssistant: String?
 
         package init(
             state: SyncState, failure: String? = nil, pending: Int, oldestPending: String? = nil,
@@ -50,7 +52,8 @@ extension Wire {
             nextAttempt: String? = nil, uploaded: Int, rejected: Int, retries: Int, bytesSent: Int,
             oversizedFailures: Int? = nil, unmatchedAnswers: Int? = nil, commands: Int? = nil,
             results: Int? = nil, refusedCommands: Int? = nil, heartbeat: Heartbeat? = nil,
-            lastReason: String? = nil, lastSuccessElsewhere: Bool? = nil, rejection: Rejection? = nil
+            lastReason: String? = nil, lastSuccessElsewhere: Bool? = nil, rejection: Rejection? = nil,
+            homeAssistant: String? = nil
         ) {
             self.state = state
             self.failure = failure
@@ -76,6 +79,7 @@ extension Wire {
             self.lastReason = lastReason
             self.lastSuccessElsewhere = lastSuccessElsewhere
             self.rejection = rejection
+            self.homeAssistant = homeAssistant
         }
 
         private enum CodingKeys: String, CodingKey {
@@ -103,6 +107,7 @@ extension Wire {
             case lastReason = "last_reason"
             case lastSuccessElsewhere = "last_success_elsewhere"
             case rejection
+            case homeAssistant = "home_assistant"
         }
     }
 }

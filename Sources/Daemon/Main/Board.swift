@@ -153,6 +153,8 @@ struct UploaderSnapshot: Equatable, Sendable {
     var bytesSent = 0
     /// Answers that were not made for the request under way.
     var unmatchedAnswers = 0
+    /// Why Home Assistant has not been told of the vehicle, or still is; nil: all is well.
+    var homeAssistant: String?
     /// nil where there are none.
     var heartbeat: HeartbeatSnapshot?
     /// Revision of the settings that the uploader has adopted: it begins nothing by older ones. nil before it

@@ -13,6 +13,7 @@ final class Hub: Sendable {
     let board = Board()
     let clock: WallClock
     let battery = BatteryLookout()
+    let announcements: Announcements
     let startedAt: BootInstant
     /// Which times may make rows count as old; nil until the stored state has been read.
     let ages = Mutex<AgeTrust?>(nil)
@@ -31,6 +32,7 @@ final class Hub: Sendable {
         self.clock = clock
         self.store = store
         self.files = files
+        announcements = Announcements(files)
         reader = try Mailbox(limit: 256)
         readerSettings = Slot(waking: reader.wakeup)
         uploaders = try UploaderPorts()

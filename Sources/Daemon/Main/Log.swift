@@ -51,6 +51,7 @@ enum Log {
         case heartbeatRefused = "2f6a90c47be14d1d8c35e0a97f12b8d4"
         case logSent = "b94d2e6170f84a3bb5c1d7e8092f46a3"
         case requestStage = "7c2e9a41d06b4f7ea1f83d5529b6c0e4"
+        case homeAssistant = "c0f2a86d5e7b4931a4d8160bf39e72c5"
         case serverCommand = "c4d17f6be02a4b3f8a95e1c6d8730b2f"
     }
 

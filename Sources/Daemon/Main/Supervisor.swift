@@ -183,6 +183,7 @@ final class Supervisor: Turns {
             return threadEnded(UploaderThreads.name(of: name), now: now)
         }
         _ = lifecycle.ended(UploaderThreads.name(of: name))
+        hub.uploaders.main.deliver(.otherEnded)
         startUploaders()
     }
 

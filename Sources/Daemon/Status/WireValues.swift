@@ -245,7 +245,8 @@ extension Wire.SyncStatus {
             heartbeat: snapshot.heartbeat.map { Wire.Heartbeat($0, at: time) },
             lastReason: snapshot.lastReason,
             lastSuccessElsewhere: snapshot.isSuccessElsewhere ? true : nil,
-            rejection: counts.rejected > 0 ? snapshot.rejection.map { Wire.Rejection($0) } : nil)
+            rejection: counts.rejected > 0 ? snapshot.rejection.map { Wire.Rejection($0) } : nil,
+            homeAssistant: snapshot.homeAssistant)
     }
 }
 

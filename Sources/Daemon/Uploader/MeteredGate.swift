@@ -11,11 +11,13 @@ struct MeteredGate {
     private let board: Board
     private var uploads = MeteredWait()
     private var refreshes = MeteredWait()
+    private var announcements = MeteredWait()
     /// The address of the latest connection.
     private var peer: String?
     /// While an upload is held back: when to look again.
     private(set) var uploadsHeldUntil: BootInstant?
     private var refreshesHeldUntil: BootInstant?
+    private var announcementsHeldUntil: BootInstant?
 
     init(board: Board) {
         self.board = board
@@ -26,7 +28,7 @@ struct MeteredGate {
     /// - Parameter isElsewhere: it may be another server.
     mutating func configured(isElsewhere: Bool) {
         if isElsewhere { peer = nil }
-        (uploadsHeldUntil, refreshesHeldUntil) = (nil, nil)
+        (uploadsHeldUntil, refreshesHeldUntil, announcementsHeldUntil) = (nil, nil, nil)
     }
 
     /// - Parameter address: in digits; nil when none was made.
@@ -52,6 +54,12 @@ struct MeteredGate {
         return refreshesHeldUntil == nil
     }
 
+    /// Whether Home Assistant may be told something, though nothing is to be uploaded.
+    mutating func admitsAnnouncement(_ sync: Settings.Sync, now: BootInstant) -> Bool {
+        announcementsHeldUntil = decide(\.announcements, sync, isForced: false, overdue: 0, now: now)
+        return announcementsHeldUntil == nil
+    }
+
     /// Nothing is to be held back at the moment.
     mutating func noUploadDue() {
         uploadsHeldUntil = nil
@@ -63,16 +71,24 @@ struct MeteredGate {
         uploadsHeldUntil = nil
     }
 
+    mutating func announcementsDone() {
+        announcements.done()
+        announcementsHeldUntil = nil
+    }
+
     mutating func refreshesDone() {
         refreshes.done()
         refreshesHeldUntil = nil
     }
 
     /// When to look at what is due then; nil: never.
-    func wakeUp(upload: BootInstant?, refresh: BootInstant?) -> BootInstant? {
+    func wakeUp(
+        upload: BootInstant?, refresh: BootInstant?, announcement: BootInstant? = nil
+    ) -> BootInstant? {
         let upload = upload.map { max(uploadsHeldUntil ?? $0, $0) }
         let refresh = refresh.map { max(refreshesHeldUntil ?? $0, $0) }
-        return [upload, refresh].compactMap(\.self).min()
+        let announcement = announcement.map { max(announcementsHeldUntil ?? $0, $0) }
+        return [upload, refresh, announcement].compactMap(\.self).min()
     }
 
     /// - Returns: until when to wait; nil: not at all.

@@ -106,6 +106,9 @@ final class UploadReport {
 
     // MARK: Besides rows
 
+    /// - Parameter trouble: why Home Assistant has not been told of the vehicle, or still is; nil: all is well.
+    func homeAssistant(_ trouble: String?) { snapshot.homeAssistant = trouble }
+
     /// How its heartbeats stand; nil: it has none.
     func heartbeats(_ interval: Double, next: BootInstant?, pausedUntil: BootInstant?) {
         guard interval > 0 || pausedUntil != nil else { return snapshot.heartbeat = nil }

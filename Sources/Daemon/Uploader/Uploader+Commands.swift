@@ -31,6 +31,7 @@ extension Uploader {
             if case .networkReturned = trigger {
                 tokens.networkReturned()
                 carrier.networkReturned()
+                homeAssistant.networkReturned(now: now)
             }
             attempts.trigger(trigger, now: now)
         case .sync(let token): sync(token, now: now)
@@ -50,7 +51,8 @@ extension Uploader {
             }
         case .timeKnown: commands.obstacleGone()
         // It is enough to be awake.
-        case .routesChanged: break
+        case .routesChanged, .otherEnded: break
+        case .announcementRemoved: homeAssistant.tellAgain(now: now)
         case .commandEnded(let command, let end): commands.ended(command, end, now: now)
         case .end: hasEnded = true
         }
@@ -104,6 +106,7 @@ extension Uploader {
             attempts.schedule.serverChanged()
             report.serverChanged()
         }
+        homeAssistant.cancel(&carrier)
         apply(now: now)
         if let sync { attempts.change(DrainRules(sync), now: now) }
     }
@@ -133,6 +136,7 @@ extension Uploader {
         latest =
             sync?.isLatestOnly == true ? latest ?? LatestLocation(port: port, hub: hub, maker: maker) : nil
         report.configured(sync)
+        homeAssistant.configure(sync, now: now)
         tokens.configure(sync, sharesMain: destination?.sharesMainTokens == true, now: now)
         do {
             if latest == nil { try queue.registerEndpoint(sync, tellsOdometer: tellsOdometer) }

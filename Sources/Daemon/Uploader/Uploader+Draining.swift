@@ -62,6 +62,11 @@ extension Uploader {
                 if case .finish(let outcome) = step { end(attempt, outcome, now: now) }
                 break
             }
+            // A long drain is not to keep Home Assistant from what is new.
+            if action == .send, announces(now: now) {
+                self.attempt?.next = .step(step)
+                return followHomeAssistant(now: now)
+            }
             let event = carryOut(action, now: now)
             self.attempt?.next = .event(event)
             if event == .underway, let rest = rest(after: action, now: now) { return rest }
@@ -97,6 +102,7 @@ extension Uploader {
         if attempt.hadWork { outbox.wakeReader() }
         // One connection for each drain: nothing is held open until the next, which may be hours away, unless it is to be.
         carrier.pause(sync)
+        homeAssistant.drainEnded(now: now)
         if !drain.isOwed { shipment = nil }
         let delay = isStopping ? nil : attempts.end(outcome, now: now)
         report.drainEnded(

@@ -34,6 +34,7 @@ final class Uploader: Turns {
     let tokens: TokenKeeper
     let commands: CommandRunner
     let listener: CommandListener
+    let homeAssistant: HomeAssistantKeeper
     let report: UploadReport
     /// The destination is not configured any more.
     var hasEnded = false
@@ -68,6 +69,7 @@ final class Uploader: Turns {
         let commands = CommandRunner(port: port, hub: hub, outbox: outbox)
         self.commands = commands
         listener = CommandListener(port: port, hub: hub, installID: installID)
+        homeAssistant = HomeAssistantKeeper(port: port, hub: hub, installID: installID, random: random)
         report = UploadReport(port: port, board: hub.board, post: { outbox.post($0) })
         envelopes = Envelopes(
             port: port, hub: hub, maker: maker, report: report,
@@ -101,6 +103,7 @@ final class Uploader: Turns {
             return Rest.none
         }
         runCommands(now: now)
+        if homeAssistant.isUnderway { return followHomeAssistant(now: now) }
         if attempt != nil { return proceed(now: now, stopwatch) }
         if tokens.isExchanging { return refresh(now: now) }
         if isStopping {
@@ -146,8 +149,11 @@ final class Uploader: Turns {
         var rest = carrier.tendingRest
         rest.add(port.commands.wakeup.descriptor)
         latest?.awaitNews()
+        rest.end(by: homeAssistant.removalDue(inForce.settings))
         guard sync != nil else { return rest }
-        rest.end(by: attempts.metered.wakeUp(upload: due, refresh: tokens.idleDue(now: now)))
+        rest.end(
+            by: attempts.metered.wakeUp(
+                upload: due, refresh: tokens.idleDue(now: now), announcement: homeAssistant.due))
         rest.end(by: commands.due)
         return rest
     }
@@ -186,6 +192,7 @@ final class Uploader: Turns {
         report.heartbeats(
             sync?.heartbeatSeconds ?? 0, next: attempts.schedule.heartbeatDue,
             pausedUntil: attempts.schedule.heartbeat.pause(now: now))
+        report.homeAssistant(homeAssistant.words)
         report.publish(
             retries: attempts.schedule.retries, nextAttempt: uploadDue, auth: tokens.state(now: now),
             revision: inForce.revision)
@@ -195,11 +202,14 @@ final class Uploader: Turns {
     private func idle(now: BootInstant) -> Rest {
         // Without a url there is nobody to stay connected with.
         if sync == nil { carrier.disconnect() }
-        if let farewell = carrier.tend(now: now) {
+        let farewell = carrier.tend(now: now)
+        homeAssistant.observe(&carrier, isLost: farewell != nil, sync, now: now)
+        if let farewell {
             Log.info(.uploadFailed, "\(farewell); the next message to \(port.name) makes another")
             report.unrequested(carrier.unrequested, now: now)
         }
         if refreshesWhenIdle(now: now) { return refresh(now: now) }
+        if beginsHomeAssistant(now: now) { return followHomeAssistant(now: now) }
         return restUntilDue(now: now)
     }
 

@@ -28,6 +28,11 @@ enum UploaderCommand: Sendable {
     case timeKnown
     /// Another route may be in use, or be called metered. Always accepted.
     case routesChanged
+    /// The uploader of another destination has ended: what that has left is for `main` to tidy. Always accepted.
+    case otherEnded
+    /// A broker has removed what it retained for Home Assistant, perhaps the one that this uploader has told something. Always
+    /// accepted.
+    case announcementRemoved
     /// What has become of a server's command. Always accepted; there is one at a time.
     case commandEnded(CommandRecord, CommandEnd)
     /// Always accepted; `Board.isStopping` says the same.
@@ -52,6 +57,10 @@ enum UploaderCommand: Sendable {
             return waiting.contains { if case .storageRecovered = $0 { true } else { false } }
         case .routesChanged:
             return waiting.contains { if case .routesChanged = $0 { true } else { false } }
+        case .announcementRemoved:
+            return waiting.contains { if case .announcementRemoved = $0 { true } else { false } }
+        case .otherEnded:
+            return waiting.contains { if case .otherEnded = $0 { true } else { false } }
         case .timeKnown, .sync, .rebatch, .erased, .seed, .commandEnded, .end: return false
         }
     }

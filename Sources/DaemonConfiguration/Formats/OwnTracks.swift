@@ -26,6 +26,8 @@ extension Settings {
         package var acceptUnsubscribed = false
         /// Stay connected while nothing is to be sent.
         package var keepConnection = false
+        /// Announce the vehicle to Home Assistant by MQTT discovery. Never without ``keepConnection``.
+        package var homeAssistant = false
         package var version = MQTTVersion.auto
 
         package init() {}

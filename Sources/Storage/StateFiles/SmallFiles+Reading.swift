@@ -23,6 +23,8 @@ extension SmallFiles {
         package static let commands = "commands.json"
         /// What was last known of ignition and external power.
         package static let vehicle = "vehicle.json"
+        /// Where Home Assistant has been told of this vehicle.
+        package static let announcements = "announcements.json"
     }
 
     /// The content of a file, and what was wrong with it.

@@ -23,6 +23,7 @@ package struct Carrier: ~Copyable {
     private var isMQTT = false
     /// Version of beekond.
     private let version: String
+    private let installID: String
     /// Names the connections of this destination to a broker.
     private let clientID: String
     private let memory: BrokerMemory
@@ -42,6 +43,7 @@ package struct Carrier: ~Copyable {
     ) {
         self.http = http
         self.version = version
+        self.installID = installID
         clientID = OwnTracksMQTT.clientID(installID: installID, destination: destination)
         self.memory = memory
         self.random = random
@@ -59,7 +61,7 @@ package struct Carrier: ~Copyable {
         _ content: ShipmentKind = .rows, at time: Timestamp, now: BootInstant
     ) {
         cancel()
-        guard let options = MQTTOptions(sync, clientID: clientID, connectedAt: time) else {
+        guard let options = options(sync, at: time) else {
             mqtt?.disconnect()
             isMQTT = false
             http.begin(
@@ -70,10 +72,22 @@ package struct Carrier: ~Copyable {
             sent = (batch, request.format, content)
             return
         }
+        // A topic that is missing is refused like any other that is not valid.
+        publish(MQTTMessage(topic: request.topic ?? "", payload: request.body), options, now: now)
+    }
+
+    /// How a broker is reached; nil where the url names none.
+    private func options(_ sync: Settings.Sync, at time: Timestamp) -> MQTTOptions? {
+        var options = MQTTOptions(sync, installID: installID, clientID: clientID, connectedAt: time)
+        guard sync.mqtt?.homeAssistant == true else { return options }
+        options?.leavesWithWill = true
+        options?.heededTopic = HomeAssistant.statusTopic
+        return options
+    }
+
+    private mutating func publish(_ message: MQTTMessage, _ options: MQTTOptions, now: BootInstant) {
         isMQTT = true
         if mqtt == nil { mqtt = MQTTClient(random: random) }
-        // A topic that is missing is refused like any other that is not valid.
-        let message = MQTTMessage(topic: request.topic ?? "", payload: request.body)
         brokerURL = options.url
         mqtt?.begin(MQTTPublication(message), options, resumingAt: now) {
             [memory] in memory.knowsNew(options.url)
@@ -101,6 +115,41 @@ package struct Carrier: ~Copyable {
         case nil: .ended(.failure(TransportFailure(kind: .network, message: "no memory for libcurl")))
         }
     }
+
+    // MARK: Besides requests
+
+    /// Prepares a message to a broker that is no request, over the connection that requests go over. To be followed with
+    /// `advanceMessage`. Cancels what is under way, if there is anything.
+    ///
+    /// - Parameter time: the best clock known.
+    /// - Returns: false where the url names no broker.
+    package mutating func publish(
+        _ message: MQTTMessage, to sync: Settings.Sync, at time: Timestamp, now: BootInstant
+    ) -> Bool {
+        cancel()
+        guard let options = options(sync, at: time) else { return false }
+        publish(message, options, now: now)
+        return true
+    }
+
+    /// Does what can be done at once, and waits for nothing.
+    ///
+    /// - Returns: what has become of the message; nil while it is under way.
+    package mutating func advanceMessage(now: BootInstant) -> MQTTOutcome? {
+        let progress = mqtt?.advance(now: now)
+        learn()
+        return switch progress {
+        case .underway: nil
+        case .ended(let outcome): outcome
+        case nil: .failure(TransportFailure(kind: .network, message: "no memory for libcurl"))
+        }
+    }
+
+    /// Which connection to a broker is open: another number, another connection. nil: none is.
+    package var connectionNumber: Int? { mutating get { mqtt?.connectionNumber ?? nil } }
+
+    /// What has come last on the topic that is listened to beside requests, once; nil: nothing.
+    package mutating func takeHeard() -> [UInt8]? { mqtt?.takeHeard() ?? nil }
 
     /// Until `advance` can do more for the request under way.
     package mutating func rest(now: BootInstant) -> Rest {

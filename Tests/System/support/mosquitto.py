@@ -76,6 +76,9 @@ class Subscriber:
         """To everything. `tls` is the authority that vouches for the broker; None is no TLS."""
         Subscriber._count += 1
         self.messages: list[tuple[str, dict]] = []
+        # What is told beside the messages of OwnTracks, as it came: the latest of each topic, and all of them.
+        self.told: dict[str, bytes] = {}
+        self.tellings: list[tuple[str, bytes]] = []
         self.is_over = False
         self._raw = socket.create_connection(("127.0.0.1", port), PATIENCE)
         if tls:
@@ -96,7 +99,12 @@ class Subscriber:
                 kind, body = receive(self._raw)
                 if kind >> 4 == 3:
                     size = struct.unpack(">H", body[:2])[0]
-                    self.messages.append((body[2:2 + size].decode(), json.loads(body[2 + size:])))
+                    topic, payload = body[2:2 + size].decode(), body[2 + size:]
+                    if topic.startswith(("beekond/", "homeassistant/")):
+                        self.told[topic] = payload
+                        self.tellings.append((topic, payload))
+                    else:
+                        self.messages.append((topic, json.loads(payload)))
         self.is_over = True
 
     def of(self, kind: str) -> list[dict]:
@@ -107,6 +115,10 @@ class Subscriber:
     def ids(self) -> list[str]:
         """Of the locations, in the order in which they came."""
         return [message["_id"] for message in self.of("location")]
+
+    def say(self, topic: str, payload: bytes, retain: bool = False):
+        """Publishes, at QoS 0."""
+        self._raw.sendall(packet(0x31 if retain else 0x30, text(topic) + payload))
 
     def wait_over(self):
         """The broker is gone, and all that it sent is read."""

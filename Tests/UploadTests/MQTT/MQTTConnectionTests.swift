@@ -17,11 +17,14 @@ struct MQTTConnectionTests {
 
         var random: SeededGenerator
 
-        init(_ version: MQTTVersion = .v5, seed: UInt64 = 1) {
+        init(
+            _ version: MQTTVersion = .v5, heeding topic: String? = nil, leavesWithWill: Bool = false,
+            seed: UInt64 = 1
+        ) {
             random = SeededGenerator(seed: seed)
             connection = MQTTConnection(
-                MQTTConnect(version: version, clientID: "c", keepAlive: 60), using: &random,
-                now: Rig.instant(0))
+                MQTTConnect(version: version, clientID: "c", keepAlive: 60), heeding: topic,
+                leavesWithWill: leavesWithWill, using: &random, now: Rig.instant(0))
         }
 
         /// Accepted, with everything sent.
@@ -42,6 +45,8 @@ struct MQTTConnectionTests {
         mutating func hear(_ bytes: [UInt8]) -> MQTTOutcome? {
             connection.receive(bytes, now: Rig.instant(now))
         }
+
+        mutating func heard() -> [UInt8]? { connection.takeHeard() }
 
         /// What is to be sent, which goes out.
         mutating func sent() -> [UInt8] {
@@ -74,6 +79,46 @@ struct MQTTConnectionTests {
         echo: MQTTAnswer.Echo = .unasked
     ) -> MQTTOutcome {
         .answer(MQTTAnswer(source: source, code: code, version: version, echo: echo))
+    }
+
+    @Test(
+        "a topic is listened to beside the messages, and nothing waits for that",
+        arguments: [0, 0x87] as [UInt8])
+    func heeds(code: UInt8) throws {
+        var bench = Bench(heeding: "s")
+        #expect(bench.begin() == nil)
+        _ = bench.sent()
+        #expect(bench.hear(Self.connack) == nil)
+        let bytes = bench.sent()
+        let id = Array(bytes.dropFirst(2).prefix(2))
+        // SUBSCRIBE goes before the message.
+        #expect(Array(bytes.prefix(9)) == [0x82, 7] + id + [0, 0, 1, 0x73, 0x20])
+        let message = Array(bytes.dropFirst(9).dropFirst(5).prefix(2))
+        #expect(Array(bytes.dropFirst(9)) == Self.publish(message))
+        #expect(bench.hear([0x90, 4] + id + [0, code]) == nil)
+        #expect(bench.heard() == nil)
+        // Another topic, then twice that one, in the middle of the message.
+        #expect(bench.hear([0x30, 5, 0, 1, 0x78, 0, 1]) == nil)
+        #expect(bench.heard() == nil)
+        #expect(bench.hear([0x30, 5, 0, 1, 0x73, 0, 1]) == nil)
+        #expect(bench.hear([0x30, 5, 0, 1, 0x73, 0, 2]) == nil)
+        #expect(bench.heard() == [2])
+        #expect(bench.heard() == nil)
+        #expect(bench.hear([0x40, 2] + message) == Self.answer(.puback, 0))
+        #expect(!bench.connection.isOver)
+    }
+
+    @Test("a connection that leaves with its will says so", arguments: [MQTTVersion.v5, .v311])
+    func leavesWithWill(version: MQTTVersion) {
+        let parting: [UInt8] = version == .v5 ? [0xE0, 1, 4] : []
+        for (leavesWithWill, bytes) in [(false, [0xE0, 0]), (true, parting)] as [(Bool, [UInt8])] {
+            var bench = Bench(version, leavesWithWill: leavesWithWill)
+            _ = bench.sent()
+            #expect(bench.hear(version == .v5 ? Self.connack : [0x20, 2, 0, 0]) == nil)
+            bench.connection.leave()
+            #expect(bench.sent() == bytes)
+            #expect(bench.connection.isTakingLeave)
+        }
     }
 
     @Test("a message waits for CONNACK, and its acknowledgement ends it")

@@ -23,7 +23,17 @@ struct MQTTPacketTests {
             testDescription: "a subscription", packet: .subscribe(topic: "t", id: 3),
             v5: [0x82, 7, 0, 3, 0, 0, 1, 0x74, 0x20], v311: [0x82, 6, 0, 3, 0, 1, 0x74, 0]),
         Sent(testDescription: "a ping", packet: .ping, v5: [0xC0, 0], v311: [0xC0, 0]),
-        Sent(testDescription: "the end", packet: .disconnect, v5: [0xE0, 0], v311: [0xE0, 0]),
+        Sent(
+            testDescription: "a message to be retained",
+            packet: .publish(MQTTMessage(topic: "t", payload: [], isRetained: true), id: 258),
+            v5: [0x33, 6, 0, 1, 0x74, 1, 2, 0], v311: [0x33, 5, 0, 1, 0x74, 1, 2]),
+        Sent(
+            testDescription: "the end", packet: .disconnect(publishingWill: false), v5: [0xE0, 0],
+            v311: [0xE0, 0]),
+        // In 3.1.1 only a connection that ends without a word has its will published.
+        Sent(
+            testDescription: "the end, with the will", packet: .disconnect(publishingWill: true),
+            v5: [0xE0, 1, 4], v311: []),
     ]
 
     @Test("what is sent", arguments: sent)
@@ -48,6 +58,14 @@ struct MQTTPacketTests {
                 [
                     0x10, 32, 0, 4, 0x4D, 0x51, 0x54, 0x54, 5, 0xCE, 1, 44, 5, 0x27, 0, 1, 0, 0, 0, 1, 0x63,
                     0, 0, 1, 0x77, 0, 1, 7, 0, 1, 0x75, 0, 1, 0x70,
+                ]
+            ),
+            (
+                MQTTConnect(
+                    version: .v311, clientID: "c",
+                    will: MQTTMessage(topic: "w", payload: [7], isRetained: true), keepAlive: 0),
+                [
+                    0x10, 19, 0, 4, 0x4D, 0x51, 0x54, 0x54, 4, 0x2E, 0, 0, 0, 1, 0x63, 0, 1, 0x77, 0, 1, 7,
                 ]
             ),
             (

@@ -79,6 +79,15 @@ package struct MQTTClient: ~Copyable {
     /// Times that a kept connection was closed because of an acknowledgement between two publications.
     package private(set) var unrequested = 0
 
+    /// Connections that have been opened so far.
+    private var connections = 0
+
+    /// Which connection is open: another number, another connection. nil: none is.
+    package var connectionNumber: Int? { connection == nil ? nil : connections }
+
+    /// What has come last on the topic that the options say is listened to, once; nil: nothing.
+    package mutating func takeHeard() -> [UInt8]? { connection?.takeHeard() }
+
     /// MQTT 5 was accepted at the present url, now or before.
     package var knowsNew: Bool { dialect.knowsNew }
 
@@ -247,7 +256,10 @@ package struct MQTTClient: ~Copyable {
             case .failed(let failure): return .failure(failure)
             case .open(let descriptor):
                 self.descriptor = descriptor
-                var connection = MQTTConnection(connect(job.options), using: &random, now: now)
+                connections += 1
+                var connection = MQTTConnection(
+                    connect(job.options), heeding: job.options.heededTopic,
+                    leavesWithWill: job.options.leavesWithWill, using: &random, now: now)
                 let outcome = connection.begin(
                     job.publication, deadline: deadline, using: &random, now: now)
                 self.connection = connection

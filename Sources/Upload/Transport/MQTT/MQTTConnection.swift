@@ -41,6 +41,10 @@ struct MQTTConnection: Sendable {
     }
 
     private let version: MQTTVersion
+    /// What the owner listens to, and with which packet identifier it subscribes to that; nil: nothing.
+    private let heeded: (topic: String, id: UInt16)?
+    /// The will is published in any case.
+    private let leavesWithWill: Bool
     private var phase = Phase.connecting
     private var exchange: Exchange?
     private var decoder: MQTTDecoder
@@ -54,13 +58,24 @@ struct MQTTConnection: Sendable {
     private(set) var hasHeard = false
     /// The broker has accepted the connection.
     private(set) var isAccepted = false
+    /// The latest payload on the topic that the owner listens to, which the owner has yet to take.
+    private var heardPayload: [UInt8]?
 
     /// - Parameters:
+    ///   - heededTopic: listened to for as long as the connection lasts; a broker that refuses that loses nothing but this. nil:
+    ///     none.
+    ///   - leavesWithWill: the will is published also when `leave` ends the connection.
     ///   - random: for the packet ids.
     ///   - now: CONNECT can be sent.
-    init(_ connect: MQTTConnect, using random: inout some RandomNumberGenerator, now: BootInstant) {
+    init(
+        _ connect: MQTTConnect, heeding heededTopic: String? = nil, leavesWithWill: Bool = false,
+        using random: inout some RandomNumberGenerator, now: BootInstant
+    ) {
         version = connect.version
-        ids = MQTTPacketIDs(using: &random)
+        self.leavesWithWill = leavesWithWill
+        var ids = MQTTPacketIDs(using: &random)
+        heeded = heededTopic.map { ($0, ids.next(using: &random)) }
+        self.ids = ids
         decoder = MQTTDecoder(version: connect.version)
         pulse = MQTTPulse(keepAlive: connect.keepAlive, now: now)
         if let bytes = MQTTPacket.connect(connect).encoded(for: version) {
@@ -154,11 +169,15 @@ struct MQTTConnection: Sendable {
         return nil
     }
 
-    /// Sends DISCONNECT, so that the broker discards the will.
+    /// Sends DISCONNECT, so that the broker discards the will, or publishes it where it is to.
     mutating func leave() {
-        if phase == .open, let bytes = MQTTPacket.disconnect.encoded(for: version) { output.append(bytes) }
+        let parting = MQTTPacket.disconnect(publishingWill: leavesWithWill)
+        if phase == .open, let bytes = parting.encoded(for: version) { output.append(bytes) }
         phase = .over(nil)
     }
+
+    /// What has come last on the topic that the owner listens to, once.
+    mutating func takeHeard() -> [UInt8]? { heardPayload.take() }
 
     // MARK: Packets
 
@@ -176,6 +195,7 @@ struct MQTTConnection: Sendable {
             }
             guard hasAll else { return stray("the broker sent PUBACK before it had the message") }
             return acknowledged(answer(.puback, code, reason, echo: echo), now: now)
+        case (.suback(let id, _), .open) where id == heeded?.id: return nil
         case (.suback(let id, let code), .open):
             guard let exchange, id == exchange.subscriptionID, exchange.stage == .subscribing else {
                 throw MQTTViolation("SUBACK for a subscription that was not made")
@@ -205,7 +225,17 @@ struct MQTTConnection: Sendable {
         isAccepted = true
         limits = connack.properties ?? MQTTProperties()
         pulse.opened(keepAlive: limits.keepAlive, now: now)
+        heed()
         return exchange == nil ? nil : proceed(now: now)
+    }
+
+    /// Subscribes to what the owner listens to. No publication waits for the answer.
+    private mutating func heed() {
+        guard let heeded,
+            let bytes = MQTTPacket.subscribe(topic: heeded.topic, id: heeded.id).encoded(for: version),
+            bytes.count <= limits.maximumPacket ?? .max
+        else { return }
+        output.append(bytes)
     }
 
     /// Sends what the publication begins with.
@@ -247,6 +277,7 @@ struct MQTTConnection: Sendable {
 
     /// A broker may forward a message before it acknowledges it.
     private mutating func heard(_ message: MQTTMessage) -> MQTTOutcome? {
+        if message.topic == heeded?.topic { heardPayload = message.payload }
         guard let sent = exchange?.publication.message, message.payload == sent.payload else { return nil }
         let echo = message.topic == sent.topic ? MQTTAnswer.Echo.received : .renamed(message.topic)
         switch exchange?.stage {

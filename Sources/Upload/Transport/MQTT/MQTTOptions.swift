@@ -13,6 +13,10 @@ package struct MQTTOptions: Equatable, Sendable {
     package var password: String?
     /// What the broker publishes when the connection breaks; nil for nothing. A connection keeps the one it began with.
     package var will: MQTTMessage?
+    /// The will is published also when the connection ends in an orderly way.
+    package var leavesWithWill = false
+    /// A topic that is listened to for as long as the connection lasts; nil for none.
+    package var heededTopic: String?
     /// Which versions of MQTT may be spoken.
     package var version = Settings.MQTTVersion.auto
     /// Seconds for one publication, the connection included.
@@ -46,16 +50,23 @@ package struct MQTTOptions: Equatable, Sendable {
 
     /// The options of a destination.
     ///
-    /// - Parameter time: of the connection, by the best clock known, for the last will.
+    /// - Parameters:
+    ///   - installID: of this installation, by which Home Assistant knows the vehicle.
+    ///   - time: of the connection, by the best clock known, for the last will.
     /// - Returns: nil when its url names no broker.
-    package init?(_ sync: Settings.Sync, clientID: String, connectedAt time: Timestamp) {
+    package init?(
+        _ sync: Settings.Sync, installID: String, clientID: String, connectedAt time: Timestamp
+    ) {
         guard case .owntracks(let own) = sync.format, let mqtt = own.mqtt else { return nil }
         let topic = OwnTracksFormat(own).topic
         self.init(
             url: sync.url, clientID: clientID,
             // A name alone is for the topic: without a password there is no login.
             username: own.password == nil ? nil : own.username?.text, password: own.password?.text,
-            will: OwnTracksMQTT.will(topic: topic, at: time), timeout: sync.timeoutSeconds,
+            will: mqtt.homeAssistant
+                ? HomeAssistant.availability(of: installID, isOnline: false)
+                : OwnTracksMQTT.will(topic: topic, at: time),
+            timeout: sync.timeoutSeconds,
             caFile: sync.caFile, clientCertificate: sync.clientCertificate, clientKey: sync.clientKey,
             proxy: sync.proxy)
         version = mqtt.version
@@ -95,7 +106,7 @@ package struct MQTTOptions: Equatable, Sendable {
 
 /// One message to publish.
 package struct MQTTPublication: Equatable, Sendable {
-    /// Published at QoS 1, not retained.
+    /// Published at QoS 1.
     package var message: MQTTMessage
     /// Subscribe to the topic first, and wait for the message to come back. For a test of the destination: what the broker
     /// retains or forwards meanwhile is not confused with it.

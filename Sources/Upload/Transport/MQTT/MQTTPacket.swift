@@ -10,10 +10,14 @@ package enum MQTTVersion: UInt8, Sendable {
 package struct MQTTMessage: Equatable, Sendable {
     package var topic: String
     package var payload: [UInt8]
+    /// The broker keeps it for who subscribes later, until another one takes its place; an empty payload removes it (MQTT 5.0
+    /// section 3.3.1.3). Of a received message nobody asks.
+    package var isRetained = false
 
-    package init(topic: String, payload: [UInt8]) {
+    package init(topic: String, payload: [UInt8], isRetained: Bool = false) {
         self.topic = topic
         self.payload = payload
+        self.isRetained = isRetained
     }
 
     /// MQTT 5.0 sections 1.5.4 and 4.7: 1…65,535 bytes, no wildcards, no NUL.
@@ -29,7 +33,7 @@ struct MQTTConnect: Equatable, Sendable {
     var clientID: String
     var username: String?
     var password: String?
-    /// The broker publishes it at QoS 1, not retained, when the connection ends without DISCONNECT.
+    /// The broker publishes it at QoS 1 when the connection ends without DISCONNECT.
     var will: MQTTMessage?
     /// Seconds; 0 is off.
     var keepAlive: UInt16
@@ -42,13 +46,13 @@ struct MQTTConnect: Equatable, Sendable {
 /// acknowledged is a new packet in the next session, with the same payload.
 enum MQTTPacket: Equatable, Sendable {
     case connect(MQTTConnect)
-    /// At QoS 1, not retained.
+    /// At QoS 1.
     case publish(MQTTMessage, id: UInt16)
     /// At QoS 0. In MQTT 5 what the broker has retained is not wanted.
     case subscribe(topic: String, id: UInt16)
     case ping
-    /// The normal end: the broker forgets the will.
-    case disconnect
+    /// The normal end: the broker forgets the will, or publishes it now, which only MQTT 5 can be told.
+    case disconnect(publishingWill: Bool)
 
     /// Bytes of a text, and of a will's payload: their length has two bytes.
     static let textLimit = 65_535
@@ -65,7 +69,7 @@ enum MQTTPacket: Equatable, Sendable {
             }
             var body = Self.text(message.topic) + Self.number(id)
             if version == .v5 { body.append(0) }
-            return Self.framed(0x32, body + message.payload)
+            return Self.framed(message.isRetained ? 0x33 : 0x32, body + message.payload)
         case .subscribe(let topic, let id):
             guard topic.utf8.count <= Self.textLimit else { return nil }
             let properties: [UInt8] = version == .v5 ? [0] : []
@@ -73,7 +77,9 @@ enum MQTTPacket: Equatable, Sendable {
             let options: UInt8 = version == .v5 ? 0x20 : 0
             return Self.framed(0x82, Self.number(id) + properties + Self.text(topic) + [options])
         case .ping: return [0xC0, 0]
-        case .disconnect: return [0xE0, 0]
+        case .disconnect(publishingWill: false): return [0xE0, 0]
+        // A connection of 3.1.1 that ends without a word has its will published.
+        case .disconnect(publishingWill: true): return version == .v5 ? [0xE0, 1, 4] : []
         }
     }
 
@@ -106,8 +112,9 @@ extension MQTTConnect {
         // 3.1.1 has no password without a user name (section 3.1.2.9).
         let user = username ?? (version == .v311 && password != nil ? "" : nil)
         var body = MQTTPacket.text("MQTT") + [version.rawValue]
-        body.append(
-            0x02 | (will == nil ? 0 : 0x0C) | (password == nil ? 0 : 0x40) | (user == nil ? 0 : 0x80))
+        // With the will at QoS 1, perhaps retained.
+        let willFlags: UInt8 = will.map { $0.isRetained ? 0x2C : 0x0C } ?? 0
+        body.append(0x02 | willFlags | (password == nil ? 0 : 0x40) | (user == nil ? 0 : 0x80))
         body += MQTTPacket.number(keepAlive)
         if version == .v5 {
             // Maximum Packet Size. Without a Session Expiry Interval the session ends with the connection.

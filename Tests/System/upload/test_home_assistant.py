@@ -1,0 +1,283 @@
+"""What Home Assistant is told at a broker: documents, position, state, availability, and the removal of all of them."""
+import json
+import os
+import re
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from support.control_client import Refusal
+from support.example_test import ExampleTest
+from support.mosquitto import Subscriber
+from support.mqtt_test import MQTTTest
+from support.ports import NOBODY
+from support.waiting import wait_for
+
+BIRTH = "homeassistant/status"
+DATA = {"position", "state", "availability"}
+ENTITIES = {"position": "device_tracker", "ignition": "binary_sensor", "connectivity": "binary_sensor",
+            **dict.fromkeys(("speed", "altitude", "odometer", "pending", "last_fix"), "sensor")}
+HOME = {"keep_connection": True, "home_assistant": True, "accept_unsubscribed": True}
+
+
+class HomeAssistantTest(MQTTTest):
+    def place(self, daemon, name: str) -> str:
+        return f"beekond/{daemon.status()['install_id']}/{name}"
+
+    def topics(self, daemon) -> set[str]:
+        """Those of a vehicle without a battery."""
+        me = daemon.status()["install_id"]
+        return {self.place(daemon, name) for name in DATA} | {
+            f"homeassistant/{kind}/beekond_{me}/{name}/config" for name, kind in ENTITIES.items()}
+
+    def retained(self, broker) -> dict[str, bytes]:
+        """What the broker hands to a new subscriber, as far as Home Assistant would read it."""
+        late = self.subscriber(broker)
+        late.say("homeassistant/end", b"")
+        wait_for(lambda: "homeassistant/end" in late.told, "all that is retained has come")
+        late.close()
+        return {topic: payload for topic, payload in late.told.items() if topic != "homeassistant/end"}
+
+    def data(self, subscriber: Subscriber, daemon, name: str):
+        payload = subscriber.told.get(self.place(daemon, name))
+        return payload and (payload.decode() if name == "availability" else json.loads(payload))
+
+    def wait_online(self, subscriber: Subscriber, daemon):
+        wait_for(lambda: self.data(subscriber, daemon, "availability") == "online", lambda: f"online: {daemon.text()}")
+
+    def wait_told(self, subscriber: Subscriber, daemon, name: str, condition, what: str):
+        wait_for(lambda: (said := self.data(subscriber, daemon, name)) and condition(said),
+                 lambda: f"{what}; {self.data(subscriber, daemon, name)}; {daemon.text()}")
+
+    def wait_removed(self, broker):
+        wait_for(lambda: self.retained(broker) == {}, "nothing is retained any more")
+
+
+class AnnouncementTests(HomeAssistantTest):
+    def test_the_vehicle_is_announced_and_where_it_is(self):
+        broker = self.broker().start()
+        subscriber = self.subscriber(broker)
+        fake, daemon = self.vehicle(broker.port, 3, **HOME)
+        self.drain(daemon)
+        self.wait_online(subscriber, daemon)
+        me = daemon.status()["install_id"]
+        kept = self.retained(broker)
+        self.assertEqual(set(kept), self.topics(daemon))
+        for topic, payload in kept.items():
+            if not topic.startswith("homeassistant/"):
+                continue
+            said = json.loads(payload)
+            name = topic.split("/")[3]
+            self.assertEqual(said["unique_id"], f"{me}_{name}")
+            self.assertEqual((said["device"]["identifiers"], said["device"]["name"]), ([f"beekond_{me}"], "van"))
+            self.assertEqual("availability_topic" in said, name in ("speed", "ignition", "pending"))
+            self.assertEqual("state_topic" in said, name != "position")
+            self.assertEqual(said["qos"], 1)
+        self.wait_told(subscriber, daemon, "position", lambda said: said["latitude"] > 50.00015, "the third location")
+        position = self.data(subscriber, daemon, "position")
+        self.assertEqual(set(position), {"latitude", "longitude", "gps_accuracy", "altitude", "speed", "course", "timestamp"})
+        self.assertEqual(position["gps_accuracy"], 5)
+        state = self.data(subscriber, daemon, "state")
+        self.assertEqual(set(state), {"odometer", "ignition", "battery", "pending"})
+        self.assertEqual((state["ignition"], state["battery"], state["pending"]), (None, None, 0))
+        # The orderly end, too, says that it is away.
+        self.assertEqual(daemon.terminate(), 0)
+        wait_for(lambda: subscriber.told[f"beekond/{me}/availability"] == b"offline", "offline")
+        self.assertEqual(subscriber.of("lwt"), [])
+
+    def test_a_connection_that_breaks_says_so_and_each_new_one_announces_it_again(self):
+        broker = self.broker().start()
+        subscriber = self.subscriber(broker)
+        fake, daemon = self.vehicle(broker.port, **HOME)
+        self.wait_online(subscriber, daemon)
+        topic = self.place(daemon, "availability")
+        daemon.kill()
+        wait_for(lambda: subscriber.told[topic] == b"offline", "the last will")
+        self.assertEqual(subscriber.of("lwt"), [])
+        daemon.start()
+        wait_for(lambda: subscriber.told[topic] == b"online", "online again")
+        # A broker that has forgotten everything is told everything, though there is nothing to upload.
+        self.drain(daemon)
+        broker.kill()
+        subscriber.wait_over()
+        broker.start()
+        second = self.subscriber(broker)
+        self.wait_online(second, daemon)
+        self.assertEqual(len(self.retained(broker)), len(ENTITIES) + len(DATA))
+
+    def test_home_assistant_has_started_and_a_drain_moves_the_vehicle_only_to_where_it_is(self):
+        broker = self.broker().start()
+        subscriber = self.subscriber(broker)
+        fake, daemon = self.vehicle(broker.port, **HOME)
+        self.drain(daemon)
+        self.wait_online(subscriber, daemon)
+        self.wait_told(subscriber, daemon, "position", bool, "the first location")
+        before = len(subscriber.tellings)
+        fake.drive(6)
+        daemon.wait_stored(7 - 1)
+        self.drain(daemon)
+        self.wait_told(subscriber, daemon, "position", lambda said: said["latitude"] > 50.0005, "the last location")
+        places = [json.loads(payload)["latitude"] for topic, payload in subscriber.tellings[before:]
+                  if topic == self.place(daemon, "position")]
+        self.assertEqual(len(places), 1, "a backlog drives nobody backwards")
+        # What has not changed is not said again, unless Home Assistant asks.
+        self.drain(daemon)
+        heard = len(subscriber.tellings)
+        subscriber.say(BIRTH, b"online")
+        wait_for(lambda: len(subscriber.tellings) >= heard + 1 + len(ENTITIES) + 1 + len(DATA), "everything once more")
+        self.assertEqual(len(self.retained(broker)), len(ENTITIES) + len(DATA))
+
+    def test_what_the_broker_does_not_allow_holds_up_no_row(self):
+        broker = self.broker("acl_file {}/acl", "allow_anonymous true")
+        broker.write("acl", "topic readwrite owntracks/#\n")
+        broker.start()
+        subscriber = self.subscriber(broker)
+        fake, daemon = self.vehicle(broker.port, 3, **HOME)
+        self.drain(daemon)
+        wait_for(lambda: len(subscriber.ids) == 3, "every row")
+        said = daemon.wait_status(lambda status: status["sync"].get("home_assistant"), "why it was not told")
+        self.assertIn("access list", said["sync"]["home_assistant"])
+        self.assertEqual((said["sync"]["state"], said["degraded"]), ("idle", []))
+        self.assertEqual(daemon.text().count("could not be told"), 1)
+
+    def test_what_the_configuration_says_against_it(self):
+        broker = self.broker().start()
+        _, daemon = self.vehicle(broker.port)
+        other = {"url": f"mqtt://127.0.0.1:{broker.port}", "format": "owntracks", "device_id": "van", **HOME}
+        for change, words in (({"sync": {"home_assistant": True}}, "keep_connection = true"),
+                              ({"sync": HOME, "destination.twin": other}, "at the same broker already")):
+            before = {name: dict(values) for name, values in daemon.sections.items()}
+            daemon.configure(**change)
+            with self.assertRaises(Refusal) as refusal:
+                daemon.call("Reload")
+            self.assertIn(words, str(refusal.exception.parameters))
+            daemon.sections = before
+            daemon.configure()
+
+
+class RemovalTests(HomeAssistantTest):
+    def announced(self, **sync) -> tuple:
+        broker = self.broker().start()
+        subscriber = self.subscriber(broker)
+        _, daemon = self.vehicle(broker.port, **HOME, **sync)
+        self.drain(daemon)
+        self.wait_online(subscriber, daemon)
+        return broker, subscriber, daemon
+
+    def has_notes(self, daemon) -> bool:
+        return any(name.startswith("announcements.json") for name in os.listdir(daemon.state))
+
+    def test_switched_off_it_vanishes_and_the_destination_goes_on(self):
+        broker, subscriber, daemon = self.announced()
+        self.assertTrue(self.has_notes(daemon))
+        daemon.configure(sync={"home_assistant": False})
+        daemon.reload()
+        self.wait_removed(broker)
+        wait_for(lambda: not self.has_notes(daemon), "nothing is noted any more")
+        # And comes again.
+        daemon.configure(sync={"home_assistant": True})
+        daemon.reload()
+        self.wait_online(subscriber, daemon)
+        self.assertEqual(len(self.retained(broker)), len(ENTITIES) + len(DATA))
+
+    def test_a_destination_that_is_gone_and_one_with_another_name(self):
+        broker = self.broker().start()
+        subscriber = self.subscriber(broker)
+        fake = self.fake()
+        home = {"url": f"mqtt://127.0.0.1:{broker.port}", "format": "owntracks", "device_id": "van", **HOME}
+        daemon = self.daemon(fake.port, **{"destination.home": home})
+        daemon.start().call("Start")
+        fake.settle()
+        self.wait_online(subscriber, daemon)
+        # The same broker and vehicle under another name: nothing is to be removed.
+        del daemon.sections["destination.home"]
+        daemon.configure(**{"destination.house": home})
+        daemon.reload()
+        wait_for(lambda: f"beekond-{daemon.status()['install_id']}-house" in broker.log(), "the other name")
+        self.wait_online(subscriber, daemon)
+        daemon.sync()
+        self.assertEqual(len(self.retained(broker)), len(ENTITIES) + len(DATA))
+        del daemon.sections["destination.house"]
+        daemon.configure()
+        daemon.reload()
+        self.wait_removed(broker)
+        wait_for(lambda: not self.has_notes(daemon), "nothing is noted any more")
+
+    def test_a_new_url_while_the_old_broker_is_away(self):
+        old, subscriber, daemon = self.announced()
+        new = self.broker().start()
+        old.configure("allow_anonymous true", "persistence true", "persistence_location {}/")
+        self.assertEqual(len(self.retained(old)), len(ENTITIES) + len(DATA))
+        listener = self.subscriber(new)
+        daemon.configure(sync={"url": f"mqtt://127.0.0.1:{new.port}"})
+        daemon.reload()
+        self.wait_online(listener, daemon)
+        self.wait_removed(old)
+        self.assertEqual(len(self.retained(new)), len(ENTITIES) + len(DATA))
+
+    def test_the_removal_outlives_a_kill(self):
+        """Between the change and the acknowledgement: the broker is away, the daemon is killed, and both come back."""
+        broker, subscriber, daemon = self.announced()
+        broker.configure("allow_anonymous true", "persistence true", "persistence_location {}/", "autosave_interval 1",
+                         "autosave_on_changes true")
+        broker.kill()
+        broker.start()
+        second = self.subscriber(broker)
+        self.wait_online(second, daemon)
+        wait_for(lambda: os.path.exists(f"{broker.directory}/mosquitto.db"), "the broker has saved")
+        broker.kill()
+        second.wait_over()
+        daemon.configure(sync={"home_assistant": False, "url": f"mqtt://127.0.0.1:{NOBODY}"})
+        daemon.reload()
+        said = daemon.wait_status(lambda status: "could not be removed" in status["sync"].get("home_assistant", ""), "a try")
+        self.assertIn(str(broker.port), said["sync"]["home_assistant"])
+        daemon.kill()
+        broker.start()
+        self.assertNotEqual(self.retained(broker), {})
+        daemon.start()
+        self.wait_removed(broker)
+        wait_for(lambda: not self.has_notes(daemon), "nothing is noted any more")
+
+    def test_switched_off_while_it_does_not_run(self):
+        broker, _, daemon = self.announced()
+        daemon.kill()
+        daemon.configure(sync={"home_assistant": False, "keep_connection": False})
+        daemon.start()
+        self.wait_removed(broker)
+
+
+class ExampleTests(HomeAssistantTest, ExampleTest):
+    def test_the_example_with_the_access_list_of_the_example_for_mosquitto(self):
+        broker = self.broker("password_file {}/passwords", "acl_file {}/acl")
+        text = self.example("home-assistant-mqtt").replace("mqtts://home.example.com", f"mqtt://127.0.0.1:{broker.port}")
+        fake = self.fake()
+        daemon = self.daemon(fake.port)
+        self.install(daemon, self.without_schedule(text))
+        # Before there is a broker: the access list names the installation.
+        daemon.start().call("Start")
+        lines = re.findall(r"(?m)^#           ((?:pattern|user|topic) .*)$", self.example("mosquitto"))
+        self.assertEqual(len(lines), 9)
+        listener = "user reader\ntopic readwrite #\n"
+        access = "\n".join(lines).replace("ID", daemon.status()["install_id"])
+        broker.write("acl", f"{access}\n{listener}")
+        broker.password("fleet", "change me")
+        broker.password("reader", "reader")
+        broker.start()
+        subscriber = self.subscriber(broker, ("reader", "reader"))
+        fake.settle()
+        daemon.wait_stored(1)
+        wait_for(lambda: daemon.call("Sync", destination="home")["pending"] == 0, "the location is delivered")
+        self.wait_told(subscriber, daemon, "position", bool, "where it is")
+        self.wait_online(subscriber, daemon)
+        self.assertEqual({topic for topic, payload in subscriber.told.items() if payload}, self.topics(daemon))
+        home = daemon.status()["destinations"][-1]["sync"]
+        self.assertEqual((home["state"], home.get("home_assistant")), ("idle", None))
+        subscriber.say(BIRTH, b"online")
+        heard = len(subscriber.tellings)
+        wait_for(lambda: len(subscriber.tellings) > heard + len(ENTITIES), "it may hear that Home Assistant has started")
+
+
+if __name__ == "__main__":
+    unittest.main()

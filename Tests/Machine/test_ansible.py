@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import os
 import re
 import shutil
+import subprocess
 import tempfile
 import unittest
 
@@ -45,6 +47,53 @@ class Fleet(PostServer):
                                     "expires_at": "2099-01-01T00:00:00Z"}).encode()
         self.stored += len(root["locations"])
         return 200, json.dumps({"batch_id": root["batch_id"], "stored": len(root["locations"])}).encode()
+
+
+class Repository:
+    """A signed one, as far as apt looks at it; what `make release` makes is tested by `make release-test`."""
+
+    KEYRING = "beekond-archive-keyring"
+
+    def __init__(self, path: str, folder: str):
+        self.path = path
+        # The path of a socket in it must be short.
+        self.home = tempfile.mkdtemp(prefix="keys-", dir="/tmp")
+        self.gpg("--passphrase", "", "--quick-generate-key", "test <test@example.org>", "ed25519", "sign", "never")
+        self.key = os.path.join(path, self.KEYRING + ".gpg")
+        pool = os.path.join(path, "pool")
+        os.makedirs(pool)
+        self.gpg("--output", self.key, "--export")
+        shutil.copy(debian.package(), pool)
+        self.pack(os.path.join(folder, "keyring"), pool)
+        index = f"main/binary-{debian.ARCHITECTURE}/Packages"
+        listed = subprocess.run(["dpkg-scanpackages", "--multiversion", "pool"], cwd=path, capture_output=True, check=True).stdout
+        place = os.path.join(path, "dists", debian.SUITE)
+        os.makedirs(os.path.join(place, os.path.dirname(index)))
+        with open(os.path.join(place, index), "wb") as file:
+            file.write(listed)
+        text = (f"Suite: {debian.SUITE}\nCodename: {debian.SUITE}\nComponents: main\nArchitectures: {debian.ARCHITECTURE}\n"
+                "Date: Sat, 28 Nov 2026 00:00:00 UTC\n"
+                f"SHA256:\n {hashlib.sha256(listed).hexdigest()} {len(listed)} {index}\n")
+        self.gpg("--output", os.path.join(place, "InRelease"), "--clearsign", text=text)
+
+    def pack(self, tree: str, pool: str):
+        """The package with the key."""
+        files = {"DEBIAN/control": f"Package: {self.KEYRING}\nVersion: 1\nArchitecture: all\nMaintainer: test\nDescription: key\n"}
+        for name, text in files.items():
+            os.makedirs(os.path.dirname(os.path.join(tree, name)))
+            with open(os.path.join(tree, name), "w", encoding="ascii") as file:
+                file.write(text)
+        os.makedirs(os.path.join(tree, "usr/share/keyrings"))
+        shutil.copy(self.key, os.path.join(tree, "usr/share/keyrings"))
+        subprocess.run(["dpkg-deb", "--root-owner-group", "--build", tree, pool], check=True, stdout=subprocess.DEVNULL)
+
+    def gpg(self, *arguments: str, text: str = ""):
+        subprocess.run(["gpg", "--batch", "--quiet", *arguments], env={**os.environ, "GNUPGHOME": self.home}, input=text, text=True,
+                       check=True)
+
+    def forget(self):
+        subprocess.run(["gpgconf", "--kill", "all"], env={**os.environ, "GNUPGHOME": self.home}, check=False)
+        shutil.rmtree(self.home, ignore_errors=True)
 
 
 @debian.takes_minutes
@@ -123,6 +172,28 @@ class RoleTest(unittest.TestCase):
         self.assertNotIn("XXXXX-XXXXX", said)
         counts, _ = self.play()
         self.assertEqual(self.fleet.names, ["van-7"], "then it goes on with a good one")
+
+    def test_from_a_repository(self):
+        repository = Repository(self.machine.path + "/srv/repository", self.folder)
+        self.addCleanup(repository.forget)
+        # Debian's own cannot be reached from here.
+        self.machine.run("sh", "-c", "rm -rf /etc/apt/sources.list /etc/apt/sources.list.d/*")
+        variables = {"beekond_package": "", "beekond_repository": "file:///srv/repository"}
+        # A key that is not the one which signs: apt has nothing to do with it.
+        key = "/usr/share/keyrings/beekond-archive-keyring.gpg"
+        shutil.copy("/usr/share/keyrings/debian-archive-keyring.gpg", self.machine.path + key)
+        counts, said = self.play(check=False, **variables)
+        self.assertEqual(counts["failed"], 1)
+        self.assertNotIn("beekonctl", self.machine.output("ls", "/usr/bin"))
+        self.machine.run("rm", key)
+
+        counts, _ = self.play(**variables)
+        self.assertEqual(self.fleet.names, ["van-7"])
+        self.assertIn("beekond.sources", self.machine.output("ls", "/etc/apt/sources.list.d"))
+        self.assertEqual(self.machine.output("stat", "-c", "%s", key).strip(), str(os.path.getsize(repository.key)))
+        self.assertEqual(self.state()["state"], "tracking")
+        counts, said = self.play(**variables)
+        self.assertEqual(counts["changed"], 0, said)
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ OTHER := $(if $(ARCH)$(SUITE),$(if $(filter-out $(OWN),$(ARCH) $(SUITE)),$(or $(
 
 # The builds share one folder, and SwiftPM uses every core by itself.
 .NOTPARALLEL:
-.PHONY: help deps build run test seconds nightly on lint manuals check server server-build test-server fuzz-server simulate server-deb conservation overload fleet pictures fleet-simulation fleet-live bench-server fuzz bench soak system-test test-arm64 install uninstall deb cross release release-test server-cross clean venv
+.PHONY: help deps build run test seconds nightly on lint manuals check server server-build test-server fuzz-server simulate server-deb image image-test conservation overload fleet pictures fleet-simulation fleet-live bench-server fuzz bench soak system-test test-arm64 install uninstall deb cross release release-test server-cross clean venv
 
 help:  ## Show these verbs
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -134,6 +134,13 @@ fuzz-server:  ## Fuzz what beekon-server reads of uploads, commands and small bo
 
 server-deb: $(if $(OTHER),server-cross,server-build)  ## Build the Debian package of beekon-server in server/.build/deb; ARCH=arm64 SUITE=trixie
 	@etc/build/server-deb server/.build $(if $(OTHER),$(BUILD) $(OTHER))
+
+image: server-deb  ## Make an image of beekon-server for podman or Docker, in server/.build/image; ARCH=arm64 SUITE=trixie
+	@etc/build/deps image
+	@etc/build/image server/.build $(OTHER)
+
+image-test: image  ## Test that image as root, in podman, alone and with PostgreSQL and Caddy by etc/compose
+	@etc/build/image-test $(BUILD)
 
 conservation: venv  ## 200 kills and 20 immediate stops of PostgreSQL under ten beekond and three servers; KILLS=200
 	@etc/build/server deps

@@ -43,6 +43,8 @@ NETWORKS = {"ifupdown": ("ifupdown", "isc-dhcp-client"), "NetworkManager": ("net
 # What lays an overlay over the root, as raspi-config has it (by a script that wants grep), and what speaks to modems.
 # Debian 12 has e2fsprogs anyway.
 OVERLAY = ("overlayroot", "busybox", "modemmanager", *{"bookworm": (), "trixie": ("e2fsprogs",)}[SUITE])
+# What etc/ansible is carried out with, on the vehicle itself: nobody there has a network.
+ANSIBLE = ("ansible-core", "python3-apt")
 # What building modules of the kernel takes, in a root of its own with the kernel that will load them.
 MODULES = ("linux-headers-amd64", "linux-source-6.1", "gcc-12", "make", "xz-utils")
 HAS_MODULES = TARGET == ["amd64", "bookworm"]
@@ -179,7 +181,7 @@ def prepare():
     for kernel in ["small"] if BRIEF else KERNELS:
         root(kernel)
     if not BRIEF and not IS_FOREIGN:
-        for more in (*NETWORKS.values(), OVERLAY):
+        for more in (*NETWORKS.values(), OVERLAY, ANSIBLE):
             root("small", more)
     if not BRIEF and HAS_MODULES:
         root("whole", MODULES)

@@ -3,18 +3,23 @@ package struct DestinationForm: Sendable {
     /// What the destination speaks.
     package enum Format: String, Sendable, CaseIterable {
         case osmand, owntracks, overland
+        /// By the broker that it uses (MQTT discovery).
+        case homeAssistant = "home-assistant"
 
         /// What the secret is, in the words of the software there; nil where there is none.
         package var secret: String? {
             switch self {
             case .osmand: nil
-            case .owntracks: "password"
+            case .owntracks, .homeAssistant: "password"
             case .overland: "API key"
             }
         }
 
         /// The secret belongs to a name of a user.
-        package var hasUser: Bool { self == .owntracks }
+        package var hasUser: Bool { self == .owntracks || self == .homeAssistant }
+
+        /// The value of `format`.
+        fileprivate var setting: String { self == .homeAssistant ? Self.owntracks.rawValue : rawValue }
     }
 
     private let format: Format
@@ -43,7 +48,7 @@ package struct DestinationForm: Sendable {
         let warning = secret == nil ? "" : " It holds a secret: keep it to yourself."
         var lines = [
             "# Written by beekonctl enroll.\(warning)", "[destination.\(name)]",
-            "format = \"\(format.rawValue)\"", "url = \(Self.quoted(url))",
+            "format = \"\(format.setting)\"", "url = \(Self.quoted(url))",
         ]
         if isInsecure { lines.append("allow_insecure_http = true") }
         if let user { lines.append("username = \(Self.quoted(user))") }
@@ -53,6 +58,12 @@ package struct DestinationForm: Sendable {
         // A request each; a broker gets a message each.
         case .osmand, .owntracks: lines.append("interval_seconds = 60")
         case .overland: lines += ["batch_size = 100", "interval_seconds = 300"]
+        // It ignores the time of a location: a backlog would drive the vehicle once more along where it has been.
+        case .homeAssistant:
+            lines += [
+                "home_assistant = true", "keep_connection = true", "deliver = \"latest\"",
+                "accept_unsubscribed = true", "interval_seconds = 30",
+            ]
         }
         if let secret, format == .overland {
             lines += [

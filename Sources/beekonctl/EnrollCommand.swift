@@ -17,8 +17,8 @@ struct EnrollCommand: ParsableCommand {
             is there it only tests it, and changes nothing. Needs root.
 
             With --format the server is software of others, which is a destination of its own then, in \
-            /etc/beekond/beekond.d/50-NAME.toml: osmand (Traccar), owntracks (its Recorder, or a broker with mqtts://) or \
-            overland (Dawarich). CODE is its password or API key; --name is the vehicle's name there, which Traccar calls \
+            /etc/beekond/beekond.d/50-NAME.toml: osmand (Traccar), owntracks (its Recorder, or a broker with mqtts://), \
+            overland (Dawarich) or home-assistant (the broker that it uses). CODE is its password or API key; --name is the vehicle's name there, which Traccar calls \
             the Identifier.
 
             EXAMPLES:
@@ -27,6 +27,7 @@ struct EnrollCommand: ParsableCommand {
               beekonctl enroll --print https://fleet.example.org CODE > beekond-enroll.service
               sudo beekonctl enroll --format osmand https://traccar.example.org/osmand/ --name van1
               sudo beekonctl enroll --format owntracks mqtts://broker.example.org --user fleet --name van1
+              sudo beekonctl enroll --format home-assistant mqtt://192.168.1.5 --allow-insecure-http --user van --name van1
             """)
 
     @OptionGroup var common: CommonOptions
@@ -43,10 +44,10 @@ struct EnrollCommand: ParsableCommand {
     @Option(help: "The name of this vehicle at the server (default: the host name).")
     var name: String?
 
-    @Option(help: "What the server speaks, if it is no beekon-server: osmand, owntracks or overland.")
+    @Option(help: "What it is, if no beekon-server: osmand, owntracks, overland or home-assistant.")
     var format: DestinationForm.Format?
 
-    @Option(help: "With --format owntracks: the login there.")
+    @Option(help: "With --format owntracks or home-assistant: the login there.")
     var user: String?
 
     @Flag(help: "With --format: the address may be http or mqtt, which others can read on its way.")

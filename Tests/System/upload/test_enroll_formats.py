@@ -15,14 +15,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support import foreign_servers as servers
 from support.daemon import Beekond
 from support.foreign_servers import ForeignServer
+from support.mqtt_test import MQTTTest
 from support.programs import program
-from support.system_test import SystemTest
+from support.waiting import wait_for
 
 SECRET = 'a "secret" \\ word'
 
 
-class FormatTests(SystemTest):
-    def vehicle(self, **sections) -> Beekond:
+class FormatTests(MQTTTest):
+    def beekond(self, **sections) -> Beekond:
         daemon = Beekond(self.folder(), **sections)
         self.addCleanup(daemon.kill)
         return daemon
@@ -48,7 +49,7 @@ class FormatTests(SystemTest):
                 receiver = ForeignServer(answer)
                 self.addCleanup(receiver.stop)
                 fake = self.fake()
-                vehicle = self.vehicle(gpsd={"port": fake.port}, tracking={"interval_seconds": 0, "distance_meters": 0})
+                vehicle = self.beekond(gpsd={"port": fake.port}, tracking={"interval_seconds": 0, "distance_meters": 0})
                 vehicle.start()
                 done = self.enroll(vehicle, "--format", name, receiver.origin + path, *words, "--name", "van1",
                                    given=given + "\n")
@@ -64,12 +65,31 @@ class FormatTests(SystemTest):
                 self.assertEqual({point.device for point in receiver.points},
                                  {"fleet/van1" if name == "owntracks" else "van1"})
 
+    def test_home_assistant_finds_the_vehicle(self):
+        broker = self.broker()
+        broker.configure("allow_anonymous false", "password_file {}/passwords")
+        broker.password("fleet", "hidden")
+        broker.start()
+        fake = self.fake()
+        vehicle = self.beekond(gpsd={"port": fake.port}, tracking={"interval_seconds": 0, "distance_meters": 0})
+        vehicle.start()
+        subscriber = self.subscriber(broker, ("fleet", "hidden"))
+        self.enroll(vehicle, "--format", "home-assistant", f"mqtt://127.0.0.1:{broker.port}", "-", "--user", "fleet", "--name", "van1",
+                    given="hidden\n")
+        vehicle.call("Start")
+        fake.settle()
+        vehicle.wait_stored(1)
+        vehicle.call("Sync", destination="home-assistant")
+        me = vehicle.status()["install_id"]
+        wait_for(lambda: f"beekond/{me}/position" in subscriber.told, lambda: f"the position is told: {vehicle.text()}")
+        wait_for(lambda: f"homeassistant/device_tracker/beekond_{me}/position/config" in subscriber.told, "it is announced")
+
     def test_what_waits_goes_at_once_and_a_refusal_is_told(self):
         """Who replaces a destination whose server refused sees at once whether the new words are right."""
         receiver = ForeignServer(servers.traccar("van1"))
         self.addCleanup(receiver.stop)
         fake = self.fake()
-        vehicle = self.vehicle(gpsd={"port": fake.port}, tracking={"interval_seconds": 0, "distance_meters": 0})
+        vehicle = self.beekond(gpsd={"port": fake.port}, tracking={"interval_seconds": 0, "distance_meters": 0})
         vehicle.start()
         words = ("--format", "osmand", receiver.origin + "/", "--destination", "traccar")
         self.enroll(vehicle, *words, "--name", "nobody")
@@ -86,7 +106,7 @@ class FormatTests(SystemTest):
         self.assertIn('"nobody"', self.files(vehicle)["50-traccar.toml.before"])
 
     def test_before_the_daemon_runs(self):
-        vehicle = self.vehicle()
+        vehicle = self.beekond()
         done = self.enroll(vehicle, "--format", "owntracks", "mqtts://broker.example.org", "-", "--user", "fleet", "--name",
                            "van1", given=SECRET + "\n")
         self.assertIn("in force with its next start", done.stdout)
@@ -94,7 +114,7 @@ class FormatTests(SystemTest):
         self.assertEqual((table["password"], table["device_id"]), (SECRET, "van1"))
 
     def test_refusals_change_nothing(self):
-        vehicle = self.vehicle()
+        vehicle = self.beekond()
         other = Path(vehicle.directory) / "beekond.d" / "traccar.toml"
         other.parent.mkdir()
         other.write_text('[destination.traccar]\nformat = "osmand"\nurl = "https://a.example/"\ndevice_id = "x"\n',
@@ -123,7 +143,7 @@ class FormatTests(SystemTest):
         self.enroll(vehicle, "--format", "osmand", "http://192.168.1.10:5055/", *name, "--allow-insecure-http")
 
     def test_what_is_typed_is_not_shown(self):
-        vehicle = self.vehicle()
+        vehicle = self.beekond()
         mine, its = pty.openpty()
         with os.fdopen(mine, "r+b", buffering=0) as terminal:
             command = [program("beekonctl"), "enroll", "--format", "overland", "https://x.example/", "--name", "van1", "--config",

@@ -10,9 +10,9 @@ extension Uploader {
     func announces(now: BootInstant) -> Bool {
         guard let sync, !isStopping else { return false }
         homeAssistant.observe(&carrier, isLost: false, sync, now: now)
+        guard homeAssistant.isDue(now: now) else { return false }
         // What is to be removed may be at the same broker, under another url.
         if let due = homeAssistant.removalDue(inForce.settings), due <= now { return false }
-        guard homeAssistant.isDue(now: now) else { return false }
         homeAssistant.beginTelling(&carrier, sync, now: now)
         return homeAssistant.isUnderway
     }

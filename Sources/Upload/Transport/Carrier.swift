@@ -78,8 +78,10 @@ package struct Carrier: ~Copyable {
 
     /// How a broker is reached; nil where the url names none.
     private func options(_ sync: Settings.Sync, at time: Timestamp) -> MQTTOptions? {
-        var options = MQTTOptions(sync, installID: installID, clientID: clientID, connectedAt: time)
+        var options = MQTTOptions(sync, clientID: clientID, connectedAt: time)
         guard sync.mqtt?.homeAssistant == true else { return options }
+        // A test of the destination has the usual will: the end of its connection says nothing of this one.
+        options?.will = HomeAssistant.availability(of: installID, isOnline: false)
         options?.leavesWithWill = true
         options?.heededTopic = HomeAssistant.statusTopic
         return options

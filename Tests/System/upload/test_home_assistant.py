@@ -129,6 +129,22 @@ class AnnouncementTests(HomeAssistantTest):
         wait_for(lambda: len(subscriber.tellings) >= heard + 1 + len(ENTITIES) + 1 + len(DATA), "everything once more")
         self.assertEqual(len(self.retained(broker)), len(ENTITIES) + len(DATA))
 
+    def test_what_is_new_is_told_every_interval_though_nothing_is_to_be_uploaded(self):
+        broker = self.broker().start()
+        subscriber = self.subscriber(broker)
+        fake = self.fake()
+        daemon = self.daemon(fake.port, vehicle={"ignition": "manual"}, sync={
+            "url": f"mqtt://127.0.0.1:{broker.port}", "format": "owntracks", "device_id": "van", "deliver": "latest",
+            "interval_seconds": 30, **HOME})
+        daemon.start()
+        self.wait_online(subscriber, daemon)
+        self.assertIsNone(self.data(subscriber, daemon, "position"), "nobody knows where it is")
+        for on, word in ((True, "on"), (False, "off")):
+            daemon.call("SetIgnition", on=on)
+            self.wait_told(subscriber, daemon, "state", lambda said, word=word: said["ignition"] == word, word)
+        states = [payload for topic, payload in subscriber.tellings if topic == self.place(daemon, "state")]
+        self.assertEqual(len(states), len(set(states)), "the same is not told twice")
+
     def test_what_the_broker_does_not_allow_holds_up_no_row(self):
         broker = self.broker("acl_file {}/acl", "allow_anonymous true")
         broker.write("acl", "topic readwrite owntracks/#\n")
@@ -240,6 +256,43 @@ class RemovalTests(HomeAssistantTest):
         self.wait_removed(broker)
         wait_for(lambda: not self.has_notes(daemon), "nothing is noted any more")
 
+    def test_a_destination_that_is_forgotten_while_its_broker_is_away(self):
+        broker, subscriber, daemon = self.announced()
+        home = {**daemon.sections["sync"], "device_id": "caravan"}
+        other = self.broker("persistence true", "persistence_location {}/", "autosave_interval 1", "autosave_on_changes true",
+                            "allow_anonymous true").start()
+        listener = self.subscriber(other)
+        daemon.configure(**{"destination.home": {**home, "url": f"mqtt://127.0.0.1:{other.port}"}})
+        daemon.reload()
+        self.wait_online(listener, daemon)
+        wait_for(lambda: os.path.exists(f"{other.directory}/mosquitto.db"), "the broker has saved")
+        other.kill()
+        listener.wait_over()
+        del daemon.sections["destination.home"]
+        daemon.configure()
+        daemon.reload()
+        daemon.wait_status(lambda status: [one for one in status["destinations"] if one["orphaned"]], "an orphan")
+        daemon.call("ForgetDestination", destination="home")
+        other.start()
+        self.wait_removed(other)
+        # The other broker has kept what is still configured.
+        self.assertEqual(set(self.retained(broker)), self.topics(daemon))
+
+    def test_another_installation_removes_what_the_one_before_has_announced(self):
+        broker, _, daemon = self.announced()
+        before = self.topics(daemon)
+        daemon.kill()
+        for name in ("identity.json", "identity.json.copy"):
+            path = Path(daemon.state, name)
+            said = json.loads(path.read_text(encoding="utf-8"))
+            said["installID"] = said["installID"][:-4] + "beef"
+            path.write_text(json.dumps(said), encoding="utf-8")
+        daemon.start()
+        after = self.topics(daemon)
+        self.assertFalse(before & after)
+        # What was delivered is deleted: where it is shows with the next location.
+        wait_for(lambda: set(self.retained(broker)) == after - {self.place(daemon, "position")}, "the new one alone")
+
     def test_switched_off_while_it_does_not_run(self):
         broker, _, daemon = self.announced()
         daemon.kill()
@@ -274,9 +327,9 @@ class ExampleTests(HomeAssistantTest, ExampleTest):
         self.assertEqual({topic for topic, payload in subscriber.told.items() if payload}, self.topics(daemon))
         home = daemon.status()["destinations"][-1]["sync"]
         self.assertEqual((home["state"], home.get("home_assistant")), ("idle", None))
-        subscriber.say(BIRTH, b"online")
         heard = len(subscriber.tellings)
-        wait_for(lambda: len(subscriber.tellings) > heard + len(ENTITIES), "it may hear that Home Assistant has started")
+        subscriber.say(BIRTH, b"online")
+        wait_for(lambda: len(subscriber.tellings) > heard + len(ENTITIES) + 1, "it may hear that Home Assistant has started")
 
 
 if __name__ == "__main__":

@@ -78,13 +78,16 @@ class DeliveryTests(MQTTTest):
         certificate, key = authority.certificate("broker")
         lines = [line[12:].partition("#")[0].strip() for line in text.splitlines() if line.startswith("#" + " " * 11)]
         self.assertEqual(lines.pop(0), "listener 8883")
+        # The access list stands behind the configuration, and has wildcards.
+        access = re.findall(r"(?m)^#           ((?:pattern|user|topic) .*)$", text)
+        del lines[-len(access):]
         for there, here in (("/etc/mosquitto/certs/fullchain.pem", certificate), ("/etc/mosquitto/certs/privkey.pem", key),
                             ("/etc/mosquitto/", "{}/")):
             lines = [line.replace(there, here) for line in lines]
         broker = self.broker(*lines, "persistence_location {}/")
         for user in ("fleet", "recorder"):
             broker.password(user, user)
-        broker.write("acl", "pattern write owntracks/%u/#\nuser recorder\ntopic read owntracks/#\n")
+        broker.write("acl", "\n".join(access) + "\nuser recorder\ntopic read owntracks/#\n")
         broker.start()
         subscriber = self.subscriber(broker, ("recorder", "recorder"), tls=authority.ca)
         fake = self.fake()

@@ -65,10 +65,7 @@ package enum MQTTEcho {
         at time: Timestamp, wakeup: Wakeup, isCancelled: () -> Bool
     ) -> MQTTOutcome? {
         let name = OwnTracksMQTT.clientID(installID: installID, destination: destination) + "-test"
-        guard
-            let options = MQTTOptions(
-                sync, installID: installID, clientID: name, connectedAt: time),
-            var client = MQTTClient()
+        guard let options = MQTTOptions(sync, clientID: name, connectedAt: time), var client = MQTTClient()
         else { return nil }
         let outcome = client.publish(publication, options, wakeup: wakeup, isCancelled: isCancelled)
         client.disconnect()

@@ -50,23 +50,16 @@ package struct MQTTOptions: Equatable, Sendable {
 
     /// The options of a destination.
     ///
-    /// - Parameters:
-    ///   - installID: of this installation, by which Home Assistant knows the vehicle.
-    ///   - time: of the connection, by the best clock known, for the last will.
+    /// - Parameter time: of the connection, by the best clock known, for the last will.
     /// - Returns: nil when its url names no broker.
-    package init?(
-        _ sync: Settings.Sync, installID: String, clientID: String, connectedAt time: Timestamp
-    ) {
+    package init?(_ sync: Settings.Sync, clientID: String, connectedAt time: Timestamp) {
         guard case .owntracks(let own) = sync.format, let mqtt = own.mqtt else { return nil }
         let topic = OwnTracksFormat(own).topic
         self.init(
             url: sync.url, clientID: clientID,
             // A name alone is for the topic: without a password there is no login.
             username: own.password == nil ? nil : own.username?.text, password: own.password?.text,
-            will: mqtt.homeAssistant
-                ? HomeAssistant.availability(of: installID, isOnline: false)
-                : OwnTracksMQTT.will(topic: topic, at: time),
-            timeout: sync.timeoutSeconds,
+            will: OwnTracksMQTT.will(topic: topic, at: time), timeout: sync.timeoutSeconds,
             caFile: sync.caFile, clientCertificate: sync.clientCertificate, clientKey: sync.clientKey,
             proxy: sync.proxy)
         version = mqtt.version

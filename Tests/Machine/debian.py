@@ -45,6 +45,8 @@ NETWORKS = {"ifupdown": ("ifupdown", "isc-dhcp-client"), "NetworkManager": ("net
 OVERLAY = ("overlayroot", "busybox", "modemmanager", *{"bookworm": (), "trixie": ("e2fsprogs",)}[SUITE])
 # What etc/ansible is carried out with, on the vehicle itself: nobody there has a network.
 ANSIBLE = ("ansible-core", "python3-apt")
+# What beekon-server needs besides, and what stands in front of it.
+OWN_SERVER = ("nginx-light", "libpq5", "libjs-leaflet")
 # What building modules of the kernel takes, in a root of its own with the kernel that will load them.
 MODULES = ("linux-headers-amd64", "linux-source-6.1", "gcc-12", "make", "xz-utils")
 HAS_MODULES = TARGET == ["amd64", "bookworm"]
@@ -181,7 +183,7 @@ def prepare():
     for kernel in ["small"] if BRIEF else KERNELS:
         root(kernel)
     if not BRIEF and not IS_FOREIGN:
-        for more in (*NETWORKS.values(), OVERLAY, ANSIBLE):
+        for more in (*NETWORKS.values(), OVERLAY, ANSIBLE, OWN_SERVER):
             root("small", more)
     if not BRIEF and HAS_MODULES:
         root("whole", MODULES)

@@ -78,18 +78,16 @@ class Repository:
 
     def pack(self, tree: str, pool: str):
         """The package with the key."""
-        files = {"DEBIAN/control": f"Package: {self.KEYRING}\nVersion: 1\nArchitecture: all\nMaintainer: test\nDescription: key\n"}
-        for name, text in files.items():
-            os.makedirs(os.path.dirname(os.path.join(tree, name)))
-            with open(os.path.join(tree, name), "w", encoding="ascii") as file:
-                file.write(text)
-        os.makedirs(os.path.join(tree, "usr/share/keyrings"))
+        for name in ("DEBIAN", "usr/share/keyrings"):
+            os.makedirs(os.path.join(tree, name))
+        with open(os.path.join(tree, "DEBIAN/control"), "w", encoding="ascii") as file:
+            file.write(f"Package: {self.KEYRING}\nVersion: 1\nArchitecture: all\nMaintainer: test\nDescription: key\n")
         shutil.copy(self.key, os.path.join(tree, "usr/share/keyrings"))
         subprocess.run(["dpkg-deb", "--root-owner-group", "--build", tree, pool], check=True, stdout=subprocess.DEVNULL)
 
     def gpg(self, *arguments: str, text: str = ""):
-        subprocess.run(["gpg", "--batch", "--quiet", *arguments], env={**os.environ, "GNUPGHOME": self.home}, input=text, text=True,
-                       check=True)
+        subprocess.run(["gpg", "--batch", "--quiet", *arguments], env={**os.environ, "GNUPGHOME": self.home}, input=text,
+                       text=True, check=True)
 
     def forget(self):
         subprocess.run(["gpgconf", "--kill", "all"], env={**os.environ, "GNUPGHOME": self.home}, check=False)
@@ -109,18 +107,19 @@ class RoleTest(unittest.TestCase):
         shutil.copytree(FOLDER, self.machine.path + "/root/ansible")
         self.machine.boot()
 
-    def play(self, *options: str, check: bool = True, **variables) -> tuple:
+    def play(self, check: bool = True, **variables: object) -> tuple:
         """How many tasks did what, by kind, and all that was said."""
         package = debian.package()
         shutil.copy(package, self.machine.path + "/root")
-        variables = {
+        settings = {
             "ansible_connection": "local", "ansible_python_interpreter": "/usr/bin/python3",
             "beekond_package": "/root/" + os.path.basename(package), "beekond_gpsd_devices": ["udp://127.0.0.1:5000"],
-            "beekond_settings": SETTINGS, "beekond_enroll_url": self.fleet.url.rstrip("/"), "beekond_enroll_code": CODE, **variables}
+            "beekond_settings": SETTINGS, "beekond_enroll_url": self.fleet.url.rstrip("/"), "beekond_enroll_code": CODE,
+            **variables}
         self.machine.write("/root/ansible/test.ini", "[vehicles]\nvan-7\n")
         _, said, errors = self.machine.run(
             "env", "HOME=/root", "ANSIBLE_LOCALHOST_WARNING=false", "ANSIBLE_ROLES_PATH=/root/ansible/roles", "ansible-playbook",
-            "-i", "/root/ansible/test.ini", "--extra-vars", json.dumps(variables), *options, "/root/ansible/vehicles.yml",
+            "-i", "/root/ansible/test.ini", "--extra-vars", json.dumps(settings), "/root/ansible/vehicles.yml",
             check=False, seconds=300)
         print(f"\n{said}{errors}", flush=True)
         counts = dict(re.findall(r"(\w+)=(\d+)", match(r"van-7 +: (.*)", said)[1]))
@@ -178,7 +177,7 @@ class RoleTest(unittest.TestCase):
         self.addCleanup(repository.forget)
         # Debian's own cannot be reached from here.
         self.machine.run("sh", "-c", "rm -rf /etc/apt/sources.list /etc/apt/sources.list.d/*")
-        variables = {"beekond_package": "", "beekond_repository": "file:///srv/repository"}
+        variables: dict = {"beekond_package": "", "beekond_repository": "file:///srv/repository"}
         # A key that is not the one which signs: apt has nothing to do with it.
         key = "/usr/share/keyrings/beekond-archive-keyring.gpg"
         shutil.copy("/usr/share/keyrings/debian-archive-keyring.gpg", self.machine.path + key)

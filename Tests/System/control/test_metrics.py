@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support.beekonctl import CtlTest
 from support.daemon import NEVER
 from support.fake_gpsd import DEVICE, tpv
+from support.monitoring import missing
 from support.nightly import check_with_promtool
 from support.ports import NOBODY
 from support.system_test import in_real_time
@@ -81,6 +82,7 @@ class MetricsTests(CtlTest):
         text = self.run_ctl(daemon, "metrics").stdout
         self.check(text)
         self.assertEqual(set(families(text)), NAMES)
+        self.assertEqual(missing(text), [], "alerts and dashboards ask for nothing else")
         found = samples(text)
         self.assertEqual(found["beekond_up"], 1)
         self.assertEqual(found['beekond_fixes_total{result="admitted"}'], 5)

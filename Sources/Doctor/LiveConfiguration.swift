@@ -6,7 +6,7 @@ internal import Linux
 
 /// The configuration of beekond on this machine: its files, and how the daemon goes by them if it runs.
 package struct LiveConfiguration {
-    /// Its main file.
+    /// The main file of the configuration.
     package let path: String
     /// The daemon runs.
     package let isRunning: Bool

@@ -41,7 +41,8 @@ struct DestinationCommand: ParsableCommand {
         func run() throws {
             var isAccepted = false
             try common.run(for: name) {
-                let trial = try DestinationTrial(to: name, socket: common.path, configuration: configuration.path)
+                let trial = try DestinationTrial(
+                    to: name, socket: common.path, configuration: configuration.path)
                 if !yes, let question = trial.question {
                     try confirm(Text.safe(question), to: "send it", refusal: "nothing sent")
                 }

@@ -34,7 +34,8 @@ struct ReportCommand: ParsableCommand {
             if output == "-", isatty(STDOUT_FILENO) == 1 {
                 throw Failure("an archive cannot be shown on a terminal: give -o FILE", exitCode: 64)
             }
-            let report = SupportReport(socket: common.path, configuration: configuration.path, hasTrack: withTrack)
+            let report = SupportReport(
+                socket: common.path, configuration: configuration.path, hasTrack: withTrack)
             let (archive, gaps) = try make(report)
             var file = try Output.to(output)
             file.add(archive)

@@ -155,8 +155,8 @@ class ReportTests(SystemTest):
         self.assertEqual({trip["source"] for trip in found}, {"vehicle"})
         self.assertEqual(
             [(trip["start"], trip["end"], trip["distance_meters"], trip["top_speed"], trip["idle_seconds"]) for trip in found],
-            [(trip["started_at"], trip["ended_at"], round(trip["distance_meters"]), trip["top_speed"], round(trip["idle_seconds"]))
-             for trip in own])
+            [(trip["started_at"], trip["ended_at"], round(trip["distance_meters"]), trip["top_speed"],
+              round(trip["idle_seconds"])) for trip in own])
         # What the odometer says is what trips say, and what was driven between them.
         driven = daemon.status()["odometer_meters"]
         self.assertAlmostEqual(sum(trip["distance_meters"] for trip in found), driven, delta=0.02 * driven)

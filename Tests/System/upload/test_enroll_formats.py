@@ -74,8 +74,8 @@ class FormatTests(MQTTTest):
         vehicle = self.beekond(gpsd={"port": fake.port}, tracking={"interval_seconds": 0, "distance_meters": 0})
         vehicle.start()
         subscriber = self.subscriber(broker, ("fleet", "hidden"))
-        self.enroll(vehicle, "--format", "home-assistant", f"mqtt://127.0.0.1:{broker.port}", "-", "--user", "fleet", "--name", "van1",
-                    given="hidden\n")
+        self.enroll(vehicle, "--format", "home-assistant", f"mqtt://127.0.0.1:{broker.port}", "-", "--user", "fleet",
+                    "--name", "van1", given="hidden\n")
         vehicle.call("Start")
         fake.settle()
         vehicle.wait_stored(1)

@@ -10,6 +10,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.control_client import Refusal
 from support.example_test import ExampleTest
+from support.fake_gpsd import METERS_PER_DEGREE
+from support.made_broker import MadeBroker
 from support.mosquitto import Subscriber
 from support.mqtt_test import MQTTTest
 from support.ports import NOBODY
@@ -87,6 +89,15 @@ class AnnouncementTests(HomeAssistantTest):
         wait_for(lambda: subscriber.told[f"beekond/{me}/availability"] == b"offline", "offline")
         self.assertEqual(subscriber.of("lwt"), [])
 
+    def test_in_the_older_version_an_orderly_end_says_that_it_is_away_too(self):
+        broker = self.broker().start()
+        subscriber = self.subscriber(broker)
+        _, daemon = self.vehicle(broker.port, mqtt_version="3.1.1", **HOME)
+        self.wait_online(subscriber, daemon)
+        topic = self.place(daemon, "availability")
+        self.assertEqual(daemon.terminate(), 0)
+        wait_for(lambda: subscriber.told[topic] == b"offline", "offline")
+
     def test_a_connection_that_breaks_says_so_and_each_new_one_announces_it_again(self):
         broker = self.broker().start()
         subscriber = self.subscriber(broker)
@@ -128,6 +139,39 @@ class AnnouncementTests(HomeAssistantTest):
         subscriber.say(BIRTH, b"online")
         wait_for(lambda: len(subscriber.tellings) >= heard + 1 + len(ENTITIES) + 1 + len(DATA), "everything once more")
         self.assertEqual(len(self.retained(broker)), len(ENTITIES) + len(DATA))
+
+    def test_a_drain_that_lasts_tells_every_interval_where_the_vehicle_is_by_then(self):
+        broker = MadeBroker()
+        self.addCleanup(broker.stop)
+        heard: list[tuple[str, bytes]] = []
+        rows: list = []
+
+        def hold(link, level, publish):
+            heard.append((publish.topic, publish.payload(level)))
+            if publish.topic.startswith("owntracks/"):
+                rows.append((link, publish))
+            else:
+                broker.acknowledge(link, publish.id)
+
+        broker.on_publish = hold
+        fake, daemon = self.vehicle(broker.port, 3, **HOME, timeout_seconds=300)
+        daemon.configure(sync={"interval_seconds": 60})
+        daemon.reload()
+        daemon.ask_for_sync()
+        places = []
+        for number in (1, 2, 3):
+            wait_for(lambda number=number: len(rows) >= number, f"row {number} is sent")
+            fake.drive(1)
+            daemon.wait_stored(3 + number)
+            later = daemon.status()["uptime_seconds"] + 61
+            wait_for(lambda later=later: daemon.status()["uptime_seconds"] > later, "an interval has passed", 120)
+            broker.acknowledge(rows[-1][0], rows[-1][1].id)
+            wait_for(lambda number=number: len(rows) > number, f"the row after {number}")
+            told = [payload for topic, payload in heard if topic == self.place(daemon, "position")]
+            places.append(round((json.loads(told[-1])["latitude"] - 50) * METERS_PER_DEGREE))
+        # Rows are sent oldest first; the position is that of the newest stored one.
+        self.assertEqual([place - places[0] for place in places], [0, 10, 20])
+        self.assertEqual(places[0], 20 + 10 * 3)
 
     def test_what_is_new_is_told_every_interval_though_nothing_is_to_be_uploaded(self):
         broker = self.broker().start()

@@ -140,6 +140,12 @@ class AnnouncementTests(HomeAssistantTest):
         wait_for(lambda: len(subscriber.tellings) >= heard + 1 + len(ENTITIES) + 1 + len(DATA), "everything once more")
         self.assertEqual(len(self.retained(broker)), len(ENTITIES) + len(DATA))
 
+    def wait_rows(self, rows: list, count: int):
+        wait_for(lambda: len(rows) >= count, f"row {count} is sent")
+
+    def wait_uptime(self, daemon, seconds: int):
+        wait_for(lambda: daemon.status()["uptime_seconds"] > seconds, "an interval has passed", 120)
+
     def test_a_drain_that_lasts_tells_every_interval_where_the_vehicle_is_by_then(self):
         broker = MadeBroker()
         self.addCleanup(broker.stop)
@@ -160,13 +166,12 @@ class AnnouncementTests(HomeAssistantTest):
         daemon.ask_for_sync()
         places = []
         for number in (1, 2, 3):
-            wait_for(lambda number=number: len(rows) >= number, f"row {number} is sent")
+            self.wait_rows(rows, number)
             fake.drive(1)
             daemon.wait_stored(3 + number)
-            later = daemon.status()["uptime_seconds"] + 61
-            wait_for(lambda later=later: daemon.status()["uptime_seconds"] > later, "an interval has passed", 120)
+            self.wait_uptime(daemon, daemon.status()["uptime_seconds"] + 61)
             broker.acknowledge(rows[-1][0], rows[-1][1].id)
-            wait_for(lambda number=number: len(rows) > number, f"the row after {number}")
+            self.wait_rows(rows, number + 1)
             told = [payload for topic, payload in heard if topic == self.place(daemon, "position")]
             places.append(round((json.loads(told[-1])["latitude"] - 50) * METERS_PER_DEGREE))
         # Rows are sent oldest first; the position is that of the newest stored one.

@@ -8,6 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from support.beekonctl import CtlTest
 from support.control_client import Refusal
 from support.example_test import ExampleTest
 from support.fake_gpsd import METERS_PER_DEGREE
@@ -57,7 +58,7 @@ class HomeAssistantTest(MQTTTest):
         wait_for(lambda: self.retained(broker) == {}, "nothing is retained any more")
 
 
-class AnnouncementTests(HomeAssistantTest):
+class AnnouncementTests(HomeAssistantTest, CtlTest):
     def test_the_vehicle_is_announced_and_where_it_is(self):
         broker = self.broker().start()
         subscriber = self.subscriber(broker)
@@ -206,6 +207,10 @@ class AnnouncementTests(HomeAssistantTest):
         self.assertIn("access list", said["sync"]["home_assistant"])
         self.assertEqual((said["sync"]["state"], said["degraded"]), ("idle", []))
         self.assertEqual(daemon.text().count("could not be told"), 1)
+        done = self.run_ctl(daemon, "doctor", "--json", "--config", daemon.config, "--state-dir", daemon.state, code=1)
+        found = {one["check"]: one for one in json.loads(done.stdout)["findings"]}
+        self.assertEqual((found["endpoint"]["result"], found["Home Assistant"]["result"]), ("ok", "failed"))
+        self.assertIn("access list", found["Home Assistant"]["remedy"])
 
     def test_what_the_configuration_says_against_it(self):
         broker = self.broker().start()

@@ -310,6 +310,35 @@ class RemovalTests(HomeAssistantTest):
         self.wait_removed(broker)
         wait_for(lambda: not self.has_notes(daemon), "nothing is noted any more")
 
+    def test_a_kill_in_the_middle_of_the_removal_repeats_it(self):
+        broker = MadeBroker()
+        self.addCleanup(broker.stop)
+        heard: list[tuple[str, bytes]] = []
+        held: list[str] = []
+
+        def hold(link, level, publish):
+            heard.append((publish.topic, publish.payload(level)))
+            if publish.topic in held:
+                held.remove(publish.topic)
+            else:
+                broker.acknowledge(link, publish.id)
+
+        broker.on_publish = hold
+        _, daemon = self.vehicle(broker.port, **HOME)
+        topics = self.topics(daemon)
+        wait_for(lambda: (self.place(daemon, "availability"), b"online") in heard, "it is announced")
+        last = self.place(daemon, "availability")
+        held.append(last)
+        daemon.configure(sync={"home_assistant": False})
+        daemon.reload()
+        wait_for(lambda: (last, b"") in heard, "all but the last are acknowledged")
+        daemon.kill()
+        self.assertTrue(self.has_notes(daemon))
+        del heard[:]
+        daemon.start()
+        wait_for(lambda: not self.has_notes(daemon), "nothing is noted any more")
+        self.assertLessEqual(topics, {topic for topic, payload in heard if not payload})
+
     def test_a_destination_that_is_forgotten_while_its_broker_is_away(self):
         broker, subscriber, daemon = self.announced()
         home = {**daemon.sections["sync"], "device_id": "caravan"}

@@ -75,7 +75,8 @@ final class HomeAssistantKeeper {
     /// What has been told may have been removed.
     func tellAgain(now: BootInstant) {
         retained.forget()
-        if device != nil { tellDue = now }
+        // Where nothing goes out by itself it is with the next drain.
+        if tellDue != nil { tellDue = now }
     }
 
     /// A drain has ended: the vehicle may be elsewhere.
@@ -327,7 +328,9 @@ final class HomeAssistantKeeper {
     }
 
     /// For the status; nil: all is well.
-    var words: String? {
+    func words(_ settings: Settings) -> String? {
+        // It may be configured again by now.
+        if trouble.removal != nil, removal(settings) == nil { trouble.removal = nil }
         let found = [
             trouble.telling.map { "Home Assistant could not be told: " + $0 },
             trouble.removal.map { "what it was told could not be removed: " + $0 },

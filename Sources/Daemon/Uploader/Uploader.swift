@@ -192,7 +192,7 @@ final class Uploader: Turns {
         report.heartbeats(
             sync?.heartbeatSeconds ?? 0, next: attempts.schedule.heartbeatDue,
             pausedUntil: attempts.schedule.heartbeat.pause(now: now))
-        report.homeAssistant(homeAssistant.words)
+        report.homeAssistant(homeAssistant.words(inForce.settings))
         report.publish(
             retries: attempts.schedule.retries, nextAttempt: uploadDue, auth: tokens.state(now: now),
             revision: inForce.revision)

@@ -25,8 +25,11 @@ class Publish:
         self.id = struct.unpack(">H", body[2 + size:4 + size])[0]
         self._rest = body[4 + size:]
 
+    def payload(self, level: int) -> bytes:
+        return self._rest[1 if level == 5 else 0:]
+
     def message(self, level: int) -> dict:
-        return json.loads(self._rest[1 if level == 5 else 0:])
+        return json.loads(self.payload(level))
 
 
 class MadeBroker:
@@ -72,7 +75,8 @@ class MadeBroker:
         subscribed = None
         while True:
             kind, body = take(link)
-            if kind == 0x32:
+            # Retained or not.
+            if kind in (0x32, 0x33):
                 publish = Publish(body)
                 ids.append(publish.id)
                 if subscribed == publish.topic:

@@ -8,8 +8,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from support.beekonctl import CtlTest
 from support.control_client import Refusal
 from support.example_test import ExampleTest
+from support.fake_gpsd import METERS_PER_DEGREE
+from support.made_broker import MadeBroker
 from support.mosquitto import Subscriber
 from support.mqtt_test import MQTTTest
 from support.ports import NOBODY
@@ -55,7 +58,7 @@ class HomeAssistantTest(MQTTTest):
         wait_for(lambda: self.retained(broker) == {}, "nothing is retained any more")
 
 
-class AnnouncementTests(HomeAssistantTest):
+class AnnouncementTests(HomeAssistantTest, CtlTest):
     def test_the_vehicle_is_announced_and_where_it_is(self):
         broker = self.broker().start()
         subscriber = self.subscriber(broker)
@@ -86,6 +89,15 @@ class AnnouncementTests(HomeAssistantTest):
         self.assertEqual(daemon.terminate(), 0)
         wait_for(lambda: subscriber.told[f"beekond/{me}/availability"] == b"offline", "offline")
         self.assertEqual(subscriber.of("lwt"), [])
+
+    def test_in_the_older_version_an_orderly_end_says_that_it_is_away_too(self):
+        broker = self.broker().start()
+        subscriber = self.subscriber(broker)
+        _, daemon = self.vehicle(broker.port, mqtt_version="3.1.1", **HOME)
+        self.wait_online(subscriber, daemon)
+        topic = self.place(daemon, "availability")
+        self.assertEqual(daemon.terminate(), 0)
+        wait_for(lambda: subscriber.told[topic] == b"offline", "offline")
 
     def test_a_connection_that_breaks_says_so_and_each_new_one_announces_it_again(self):
         broker = self.broker().start()
@@ -129,6 +141,44 @@ class AnnouncementTests(HomeAssistantTest):
         wait_for(lambda: len(subscriber.tellings) >= heard + 1 + len(ENTITIES) + 1 + len(DATA), "everything once more")
         self.assertEqual(len(self.retained(broker)), len(ENTITIES) + len(DATA))
 
+    def wait_rows(self, rows: list, count: int):
+        wait_for(lambda: len(rows) >= count, f"row {count} is sent")
+
+    def wait_uptime(self, daemon, seconds: int):
+        wait_for(lambda: daemon.status()["uptime_seconds"] > seconds, "an interval has passed", 120)
+
+    def test_a_drain_that_lasts_tells_every_interval_where_the_vehicle_is_by_then(self):
+        broker = MadeBroker()
+        self.addCleanup(broker.stop)
+        heard: list[tuple[str, bytes]] = []
+        rows: list = []
+
+        def hold(link, level, publish):
+            heard.append((publish.topic, publish.payload(level)))
+            if publish.topic.startswith("owntracks/"):
+                rows.append((link, publish))
+            else:
+                broker.acknowledge(link, publish.id)
+
+        broker.on_publish = hold
+        fake, daemon = self.vehicle(broker.port, 3, **HOME, timeout_seconds=300)
+        daemon.configure(sync={"interval_seconds": 60})
+        daemon.reload()
+        daemon.ask_for_sync()
+        places = []
+        for number in (1, 2, 3):
+            self.wait_rows(rows, number)
+            fake.drive(1)
+            daemon.wait_stored(3 + number)
+            self.wait_uptime(daemon, daemon.status()["uptime_seconds"] + 61)
+            broker.acknowledge(rows[-1][0], rows[-1][1].id)
+            self.wait_rows(rows, number + 1)
+            told = [payload for topic, payload in heard if topic == self.place(daemon, "position")]
+            places.append(round((json.loads(told[-1])["latitude"] - 50) * METERS_PER_DEGREE))
+        # Rows are sent oldest first; the position is that of the newest stored one.
+        self.assertEqual([place - places[0] for place in places], [0, 10, 20])
+        self.assertEqual(places[0], 20 + 10 * 3)
+
     def test_what_is_new_is_told_every_interval_though_nothing_is_to_be_uploaded(self):
         broker = self.broker().start()
         subscriber = self.subscriber(broker)
@@ -157,6 +207,10 @@ class AnnouncementTests(HomeAssistantTest):
         self.assertIn("access list", said["sync"]["home_assistant"])
         self.assertEqual((said["sync"]["state"], said["degraded"]), ("idle", []))
         self.assertEqual(daemon.text().count("could not be told"), 1)
+        done = self.run_ctl(daemon, "doctor", "--json", "--config", daemon.config, "--state-dir", daemon.state, code=1)
+        found = {one["check"]: one for one in json.loads(done.stdout)["findings"]}
+        self.assertEqual((found["endpoint"]["result"], found["Home Assistant"]["result"]), ("ok", "failed"))
+        self.assertIn("access list", found["Home Assistant"]["remedy"])
 
     def test_what_the_configuration_says_against_it(self):
         broker = self.broker().start()
@@ -255,6 +309,35 @@ class RemovalTests(HomeAssistantTest):
         daemon.start()
         self.wait_removed(broker)
         wait_for(lambda: not self.has_notes(daemon), "nothing is noted any more")
+
+    def test_a_kill_in_the_middle_of_the_removal_repeats_it(self):
+        broker = MadeBroker()
+        self.addCleanup(broker.stop)
+        heard: list[tuple[str, bytes]] = []
+        held: list[str] = []
+
+        def hold(link, level, publish):
+            heard.append((publish.topic, publish.payload(level)))
+            if publish.topic in held:
+                held.remove(publish.topic)
+            else:
+                broker.acknowledge(link, publish.id)
+
+        broker.on_publish = hold
+        _, daemon = self.vehicle(broker.port, **HOME)
+        topics = self.topics(daemon)
+        wait_for(lambda: (self.place(daemon, "availability"), b"online") in heard, "it is announced")
+        last = self.place(daemon, "availability")
+        held.append(last)
+        daemon.configure(sync={"home_assistant": False})
+        daemon.reload()
+        wait_for(lambda: (last, b"") in heard, "all but the last are acknowledged")
+        daemon.kill()
+        self.assertTrue(self.has_notes(daemon))
+        del heard[:]
+        daemon.start()
+        wait_for(lambda: not self.has_notes(daemon), "nothing is noted any more")
+        self.assertLessEqual(topics, {topic for topic, payload in heard if not payload})
 
     def test_a_destination_that_is_forgotten_while_its_broker_is_away(self):
         broker, subscriber, daemon = self.announced()

@@ -20,10 +20,13 @@ enum Exposure: Equatable {
         }
     }
 
+    /// The groups of this process, and for root, who checks what beekond will read, the group of beekond's account.
     static func ownGroups() -> Set<gid_t> {
         var groups = [gid_t](repeating: 0, count: 1024)
         let count = getgroups(Int32(groups.count), &groups)
-        return Set(groups.prefix(Int(max(count, 0)))).union([getegid()])
+        let own = Set(groups.prefix(Int(max(count, 0)))).union([getegid()])
+        guard geteuid() == 0, let group = getgrnam("beekond") else { return own }
+        return own.union([group.pointee.gr_gid])
     }
 
     /// A sentence for the operator.

@@ -4,6 +4,7 @@ from __future__ import annotations
 import glob
 import os
 import subprocess
+import tarfile
 
 import debian
 from support.programs import ROOT
@@ -50,7 +51,11 @@ def prepare():
         stand_in(name)
     os.makedirs(again())
     os.symlink(os.path.join(BUILD, "deb"), os.path.join(again(), "deb"))
-    subprocess.run([os.path.join(ROOT, "etc", "build", "image"), again()], check=True)
+    with tarfile.open(archive()) as image:
+        # As of the same commit, whatever has been committed since.
+        time = str(image.getmembers()[0].mtime)
+    subprocess.run([os.path.join(ROOT, "etc", "build", "image"), again()], check=True,
+                   env={**os.environ, "SOURCE_DATE_EPOCH": time})
 
 
 if __name__ == "__main__":

@@ -49,6 +49,6 @@ class Podman:
                            check=True, stdout=subprocess.DEVNULL, timeout=300)
 
     def why_not(self, name: str) -> str | None:
-        """Why containers cannot run here; None if they can."""
-        code, _, errors = self.run("run", "--rm", "--network", "podman", name, "--version", check=False)
+        """Why containers of an image that has true(1) cannot run here; None if they can."""
+        code, _, errors = self.run("run", "--rm", "--network", "podman", name, "true", check=False)
         return errors.strip().splitlines()[-1] if code else None

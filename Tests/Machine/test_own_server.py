@@ -88,7 +88,7 @@ class DocumentTest(unittest.TestCase):
         lines = commands()
         self.assertGreater(len(lines), 7)
         wait_for(lambda: self.machine.run("beekon-server", "health", check=False)[0] == 0, "the package starts the server", 60)
-        said: dict[str, str] = {}
+        said: dict = {}
         for line in lines:
             code = next((said[earlier].strip() for earlier in said if "claim add" in earlier), "CODE")
             said[line] = self.carry_out(line.replace(" CODE ", f" {code} "))
@@ -106,11 +106,10 @@ class DocumentTest(unittest.TestCase):
 
     def ask(self, path: str, token: str) -> str:
         """Through nginx, whose certificate is checked."""
+        trust = ["--cacert", os.path.join(self.folder, "ca", "ca.pem"), "--resolve", f"{SITE}:443:127.0.0.1"]
         done = subprocess.run(
-            ["curl", "--silent", "--show-error", "--fail", "--max-time", "20", "--cacert",
-             os.path.join(self.folder, "ca", "ca.pem"), "--resolve", f"{SITE}:443:127.0.0.1", "--header",
-             f"Authorization: Bearer {token}", f"https://{SITE}{path}"],
-            capture_output=True, text=True, timeout=60)
+            ["curl", "--silent", "--show-error", "--fail", "--max-time", "20", *trust, "--header",
+             f"Authorization: Bearer {token}", f"https://{SITE}{path}"], capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import re
 import shutil
 import signal
@@ -69,18 +70,35 @@ class Container(debian.Layer):
 
     def run(self, *command: str, user: str | None = None, check: bool = True, seconds: float = 60, stdin: str = "") -> tuple:
         """Runs a command in the machine: (exit code, output, errors)."""
-        leader = self._leader()
-        if leader is None:
-            return (-1, "", "the machine is not up")
         if user:
             command = ("runuser", "-u", user, "--", *command)
-        done = subprocess.run(
-            ["nsenter", f"--target={leader}", "--mount", "--uts", "--ipc", "--pid", "--cgroup", "--root", "--wd",
-             "env", "-i", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", *command],
-            input=stdin, capture_output=True, text=True, timeout=seconds)
+        inside = self.inside(*command)
+        if not inside:
+            return (-1, "", "the machine is not up")
+        done = subprocess.run(inside, input=stdin, capture_output=True, text=True, timeout=seconds)
         if check and done.returncode != 0:
             raise AssertionError(f"{' '.join(command)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
         return done.returncode, done.stdout, done.stderr
+
+    def inside(self, *command: str) -> list[str]:
+        """What runs it in the machine; nothing while that is not up."""
+        leader = self._leader()
+        return [] if leader is None else [
+            "nsenter", f"--target={leader}", "--mount", "--uts", "--ipc", "--pid", "--cgroup", "--root", "--wd",
+            "env", "-i", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", *command]
+
+    def answer(self, question: str, answer: str, *command: str, seconds: float = 60) -> tuple:
+        """Runs a command at a terminal, and types an answer when it asks: (exit code, output, errors)."""
+        mine, its = pty.openpty()
+        with os.fdopen(mine, "r+b", buffering=0) as terminal:
+            child = subprocess.Popen(self.inside(*command), stdin=its, stdout=subprocess.PIPE, stderr=its, text=True)
+            os.close(its)
+            shown = b""
+            while not shown.endswith(question.encode()):
+                shown += terminal.read(1)
+            terminal.write(answer.encode() + b"\n")
+            said, _ = child.communicate(timeout=seconds)
+        return child.returncode, said, shown.decode()
 
     def output(self, *command: str, **options) -> str:
         return self.run(*command, **options)[1]

@@ -45,9 +45,10 @@ class GuidesTest(Service):
         for line in lines:
             for word, place in places.items():
                 line = line.replace(word, place)
-            # At a terminal, where what was typed before the question does not count.
-            typed = f"yes {PASSWORD} | script -qec '{line}' /dev/null" if "--user" in line else line
-            code, said, errors = self.machine.run("sh", "-c", typed, check=False, seconds=120)
+            if "--user" in line:
+                code, said, errors = self.machine.answer("Password: ", PASSWORD, "sh", "-c", line, seconds=120)
+            else:
+                code, said, errors = self.machine.run("sh", "-c", line, check=False, seconds=120)
             print(f"\n$ {line}\n{said}{errors}", flush=True)
             self.assertEqual(code, 0, f"{line}\n{said}{errors}")
             if line.endswith("beekonctl start"):

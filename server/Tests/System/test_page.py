@@ -124,6 +124,14 @@ class ScreenTests(PageTest):
         page.goto(f"{self.server.url}/#/map?vehicle={device['id']}")
         page.get_by_label("The vehicle that is selected").get_by_text("no position kept").wait_for()
 
+    def test_a_vehicle_that_has_just_enrolled_is_new(self):
+        """It has sent an empty batch, and nothing of itself yet: it is not parked."""
+        device = self.server.add_device("Newcomer")
+        self.addCleanup(self.server.verb, "device", "revoke", str(device["id"]))
+        fleet.upload(self.server, device["access_token"], [])
+        page = self.page(screen="#/fleet")
+        page.get_by_role("row", name=re.compile("New .*Newcomer.*no location yet")).wait_for()
+
     # MARK: Map
 
     def test_the_map_follows_what_is_uploaded(self):
@@ -283,13 +291,13 @@ class ScreenTests(PageTest):
         with page.expect_download() as saved:
             page.get_by_role("link", name="Each trip as CSV").click()
         self.assertEqual(Path(saved.value.path()).read_text(encoding="utf-8").count("Reporter"), 3)
-        page.get_by_label("Sums").select_option("vehicle")
+        page.get_by_label("Rows").select_option("vehicle")
         page.wait_for_function("document.querySelectorAll('tbody tr').length === 1")
         self.assertEqual(rows.locator("th, td").all_inner_texts()[2:4], ["3", "35.0 km"])
-        page.get_by_label("Sums").select_option("fleet")
+        page.get_by_label("Rows").select_option("fleet")
         page.wait_for_function("document.querySelectorAll('tbody tr').length === 2")
         # A row leads to the day.
-        page.get_by_label("Sums").select_option("day")
+        page.get_by_label("Rows").select_option("day")
         rows.first.get_by_role("link").click()
         page.get_by_role("heading", name="Reporter").wait_for()
         self.assertEqual(page.get_by_label("Day", exact=True).input_value(), f"{first:%Y-%m-%d}")
@@ -509,8 +517,10 @@ class ScreenTests(PageTest):
         page.get_by_role("button", name="Make a claim code").click()
         page.get_by_label("Devices that may use it").fill("3")
         page.get_by_role("button", name="Make it").click()
-        code = page.get_by_label("The secret").inner_text()
-        page.get_by_text(f"sudo beekonctl enroll {self.server.url} {code}").wait_for()
+        words = page.get_by_label("The secret").inner_text().split()
+        code = words[4]
+        self.assertEqual(words, ["sudo", "beekonctl", "enroll", self.server.url, code, "--name", "NAME"])
+        page.get_by_text("The address is one of this machine alone").wait_for()
         page.get_by_role("button", name="Done").click()
         answer = self.server.ask("POST", "/v1/enroll", None, json.dumps({"code": code, "name": "Enrolled"}).encode(),
                                  Content_Type="application/json")

@@ -45,13 +45,13 @@ export function panel(title, ...content) {
 }
 
 /** What is shown once: it can be copied and saved, and is gone with the dialog. */
-export function secret(title, explanation, text, fileName) {
+export function secret(title, explanation, text, fileName, warning = "Anybody who has it can do what its owner can.") {
     let dialog;
     const copy = h("button", { type: "button", class: "primary", onclick: () => copied(text) }, "Copy");
     const save = fileName && h("a", {
         class: "button", download: fileName, href: URL.createObjectURL(new Blob([text], { type: "text/plain" })),
     }, "Save as a file");
-    dialog = show(title, h("p", { class: "notice warn" }, "This is shown once. Anybody who has it can do what its owner can."),
+    dialog = show(title, h("p", { class: "notice warn" }, `This is shown once. ${warning}`),
         h("p", {}, explanation), h("pre", { tabindex: "0", "aria-label": "The secret" }, text),
         h("div", { class: "row" }, save, copy, h("button", { type: "button", onclick: () => dialog.close() }, "Done")));
     dialog.addEventListener("close", () => save && URL.revokeObjectURL(save.href));

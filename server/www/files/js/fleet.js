@@ -10,6 +10,8 @@ const RETRY = 4000;
 const HIDDEN = 30_000;
 /** The server says every 15 seconds that it is there; a path that says nothing for so long is dead, whatever TCP thinks. */
 const SILENCE = 40_000;
+/** Milliseconds between two locations that a trail connects. */
+const TRAIL_GAP = 60_000;
 
 export const vehicles = new Map();
 /** Names of vehicles of which something cannot be shown, by number, until something is heard of them again. */
@@ -108,6 +110,8 @@ function move(vehicle, place) {
     place.x = place.longitude / 360 + 0.5;
     const sine = Math.sin(Math.max(-85.0511, Math.min(85.0511, place.latitude)) * Math.PI / 180);
     place.y = 0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI);
+    // Of an upload, the page learns the newest alone: a line over more than a moment would be no way that was driven.
+    if (vehicle.trail.length && place.time - vehicle.trail.at(-1).time > TRAIL_GAP) vehicle.trail.length = 0;
     vehicle.trail.push(place);
     if (vehicle.trail.length > 60) vehicle.trail.shift();
 }

@@ -57,11 +57,15 @@ export function judge(vehicle, now) {
         const level = bad.length ? "bad" : "warn";
         return { level, word: levels[level], why };
     }
+    if (!status && !latest) return { level: "off", word: "New", why };
     if (status?.state === "stopped") return { level: "off", word: "Stopped", why };
     if (status?.state === "idle" && !latest) return { level: "off", word: "Not started", why };
     if (isMoving) return { level: "moving", word: "Moving", why };
     return { level: "parked", word: "Parked", why };
 }
+
+/** What is said in place of where a vehicle is that was heard of, and of which no location is there. */
+export const placeless = ({ status }) => status ? "no position kept" : "no location yet: the first comes with its next upload";
 
 function duration(milliseconds) {
     const value = milliseconds / MINUTE;

@@ -19,7 +19,7 @@ export function screen(main) {
         h("div", { class: "row spread" }, h("h1", {}, "Devices"), h("div", { class: "row" }, search, h("button", { type: "button", class: "primary", onclick: add }, "Add a device"))),
         table("Devices", ["Device", "Number", "Added", "Last seen", "Tokens", "Actions"], rows), more,
         h("div", { class: "row spread" }, h("h2", {}, "Claim codes"), h("button", { type: "button", onclick: addClaim }, "Make a claim code")),
-        h("p", { class: "soft" }, "A code is for an image that many vehicles boot: each asks once, under a name of its own, and gets its tokens."),
+        h("p", { class: "soft" }, "A code enrols one vehicle or many: each under a name of its own, by one command, or by an image that they boot."),
         claimTrouble, table("Claim codes", ["Code", "Created", "Valid until", "Uses left", "Actions"], claims)));
 
     const configuration = async (method, path, body) => {
@@ -120,15 +120,18 @@ export function screen(main) {
     function addClaim() {
         const field = (label, name, value, max) => h("label", { class: "field" }, label, h("input", { name, type: "number", value, min: 1, max, required: true }));
         const rights = h("label", { class: "field" }, "What this server may ask of them", h("select", { name: "rights" },
-            h("option", { value: "usual" }, "To locate, to upload, logs, fences, two intervals"),
-            h("option", { value: "all" }, "Also to start, to stop, and motion"),
-            h("option", { value: "none" }, "Nothing")));
+            h("option", { value: "usual" }, "Usual: position, upload, log, fences, intervals"),
+            h("option", { value: "all" }, "All: also start, stop, set moving or parked"),
+            h("option", { value: "none" }, "Nothing")), h("span", { class: "soft" }, "A vehicle gives of it what was said there."));
         ask("Make a claim code", [field("Devices that may use it", "uses", 10, 1_000_000), field("Days for which it is valid", "days", 7, 366), rights], "Make it", async (fields) => {
             const wish = { usual: {}, all: { allow: "all" }, none: { allow: [] } }[fields.rights.value];
             const claim = await (await send("POST", "/v1/claims", { uses: Number(fields.uses.value), days: Number(fields.days.value), ...wish })).json();
             await fillClaims();
             const more = wish.allow === "all" ? " --commands all" : "";
-            setTimeout(() => secret(`Claim code ${claim.id}`, `For ${count(claim.uses)} devices, until ${moment(Date.parse(claim.expires))}. On a vehicle: sudo beekonctl enroll ${location.origin} ${claim.code}${more}`, claim.code));
+            const isHere = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
+            setTimeout(() => secret(`Claim code ${claim.id}`, [`For ${count(claim.uses)} devices, until ${moment(Date.parse(claim.expires))}. Run this on a vehicle; without --name it is called by its host name.`,
+                isHere ? " The address is one of this machine alone: vehicles elsewhere need the one that they reach." : ""].join(""),
+            `sudo beekonctl enroll ${location.origin} ${claim.code}${more} --name NAME`, null, "Whoever has the code can enrol a vehicle."));
         });
     }
 

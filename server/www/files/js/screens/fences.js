@@ -100,7 +100,7 @@ export function screen(main, parts, values) {
         pen.clear();
         numbers.value = "";
         tell();
-        setText(hint, `“${id}” is on its way: each vehicle takes it with its next upload.`);
+        setText(hint, `“${id}” is on its way: each vehicle takes it with its next upload, within five minutes unless it is set otherwise.`);
         shown = null;
         await showKnown();
     }

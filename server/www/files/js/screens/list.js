@@ -2,7 +2,7 @@
 import { h, keyed, setText } from "../dom.js";
 import * as fleet from "../fleet.js";
 import { ago, byName, count, mileage, speed } from "../format.js";
-import { levels, order } from "../health.js";
+import { levels, order, placeless } from "../health.js";
 import { address, note } from "../router.js";
 
 /** Rows at first; a thousand rows that nobody reads cost time at every update. */
@@ -136,7 +136,7 @@ function describe(row, vehicle) {
     if (mark.className !== `health ${level}`) mark.className = `health ${level}`;
     setText(mark, word);
     setText(name.firstChild, vehicle.name);
-    setText(reasons, vehicle.seen && !vehicle.latest ? [...why, "no position kept"].join("; ") : why.join("; "));
+    setText(reasons, vehicle.seen && !vehicle.latest ? [...why, placeless(vehicle)].join("; ") : why.join("; "));
     setText(seen, vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : "");
     setText(drives, level === "moving" && vehicle.latest.speed !== undefined ? speed(vehicle.latest.speed) : "");
     const { pending: rows, odometer: meters } = vehicle.status ?? {};

@@ -2,7 +2,7 @@
 import { h, keyed, setText } from "../dom.js";
 import * as fleet from "../fleet.js";
 import { ago, byName, count, heading, place, speed } from "../format.js";
-import { order } from "../health.js";
+import { order, placeless } from "../health.js";
 import { L, makeMap, removeMap, setView, viewText } from "../map/base.js";
 import { APART, Marks, Trails } from "../map/vehicles-layer.js";
 import { address, note } from "../router.js";
@@ -78,7 +78,7 @@ export function screen(main, parts, values) {
             why.length ? h("p", { class: `notice ${level}` }, why.join("; ")) : null,
             h("dl", { class: "facts" }, fact("Last seen", vehicle.seen && ago((fleet.now() - vehicle.seen) / 1000)),
                 fact("Speed", latest?.speed !== undefined && `${speed(latest.speed)}${latest.bearing !== undefined ? `, ${heading(latest.bearing)}` : ""}`),
-                fact("Place", latest ? place(latest.latitude, latest.longitude) : vehicle.seen && "no position kept"),
+                fact("Place", latest ? place(latest.latitude, latest.longitude) : vehicle.seen && placeless(vehicle)),
                 fact("Pending", status?.pending !== undefined && count(status.pending)),
                 fact("Ignition", status?.ignition === undefined ? "" : status.ignition ? "on" : "off")));
         if (Number(plate.dataset.vehicle) === vehicle.id) {

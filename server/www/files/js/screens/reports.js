@@ -19,21 +19,21 @@ export function screen(main, parts, values) {
     let trips = [], loading = null;
 
     const day = (label, value, changed) => h("label", { class: "field" }, label, h("input", { type: "date", value, onchange: (event) => isDay(event.target.value) && changed(event.target.value) }));
-    const sort = h("select", { "aria-label": "Sums", onchange: () => { by = sort.value; note({ by }); show(); } }, Object.entries(choices).map(([value, text]) => h("option", { value, selected: value === by }, text)));
+    const sort = h("select", { "aria-label": "Rows", onchange: () => { by = sort.value; note({ by }); show(); } }, Object.entries(choices).map(([value, text]) => h("option", { value, selected: value === by }, text)));
     const groups = h("select", { "aria-label": "Group", onchange: () => { group = groups.value; note({ group }); load(); } });
     const search = h("input", { type: "search", placeholder: "Vehicle", "aria-label": "Find vehicles in the report", oninput: () => { query = search.value.toLowerCase(); most = PAGE; show(); } });
     const trouble = h("p", { class: "notice bad", role: "alert", hidden: true });
     const found = h("p", { class: "soft", "aria-live": "polite" });
     const body = h("tbody"), sums = h("tr"), more = h("button", { type: "button", onclick: () => { most = Infinity; show(); } });
     const save = h("button", { type: "button", onclick: saveSums }, "Save as CSV"), all = h("a", { class: "button", download: "trips.csv" }, "Each trip as CSV");
-    const heads = ["Vehicle", "Day", "Trips", "Distance", "Driving", "Standing", "Stops", "Stopped", "From", "To", "Top speed"];
+    const heads = ["Vehicle", "Day", "Trips", "Distance", "Driving", "Standing", "Stops", "Stopped", "Start", "End", "Top speed"];
     main.append(h("div", { class: "sheet" },
         h("div", { class: "row spread" }, h("h1", {}, "Reports"), h("div", { class: "row" }, save, all)),
         h("div", { class: "row" }, day("From", from, (value) => { from = value; load(); }), day("To", to, (value) => { to = value; load(); }),
-            h("label", { class: "field" }, "Sums", sort), h("label", { class: "field" }, "Group", groups), h("label", { class: "field" }, "Vehicle", search)),
+            h("label", { class: "field" }, "Rows", sort), h("label", { class: "field" }, "Group", groups), h("label", { class: "field" }, "Vehicle", search)),
         trouble, h("div", { class: "table cards" }, h("table", {}, h("caption", { class: "hidden-text" }, "Trips"),
             h("thead", {}, h("tr", {}, heads.map((text, index) => h("th", { scope: "col", class: index > 1 ? "number" : null }, text)))), body, h("tfoot", {}, sums))),
-        found, more, h("p", { class: "soft" }, `Days are those of ${zone}; a trip belongs to the day on which it began. A distance with ≈ was added up from locations, any other is the vehicle's own odometer's.`)));
+        found, more, h("p", { class: "soft" }, `Days are those of ${zone}; a trip belongs to the day on which it began. ≈ is a distance that was added up from locations; others are by the vehicle's own odometer.`)));
 
     async function load() {
         loading?.abort();
@@ -94,7 +94,7 @@ export function screen(main, parts, values) {
         const total = totalOf(rows);
         sums.replaceChildren(h("th", { scope: "row" }, "Sum"), h("td"), ...cells(total).map((text, index) => h("td", { class: "number nowrap", "data-label": heads[index + 2].toLowerCase() }, text)));
         sums.hidden = !rows.length;
-        setText(found, rows.length ? `${count(rows.length)} rows, ${count(total.trips)} trips` : trouble.hidden ? "No trips in this time." : "");
+        setText(found, rows.length ? `${count(total.trips)} ${total.trips === 1 ? "trip" : "trips"}` : trouble.hidden ? "No trips in this time." : "");
         more.hidden = rows.length <= most;
         setText(more, `Show all ${count(rows.length)}`);
         save.disabled = !rows.length;

@@ -3,6 +3,7 @@ import { h, icon, setText } from "../dom.js";
 import * as fleet from "../fleet.js";
 import { ago, count, dayOf, distance, duration, heading, height, mileage, place, rangeOf, speed, stamp, timeOfDay } from "../format.js";
 import { Chart } from "../chart.js";
+import { placeless } from "../health.js";
 import { L, makeMap, removeMap, setView, viewText } from "../map/base.js";
 import { TrackLayer } from "../map/track-layer.js";
 import { fencesOf, shapeOf } from "../map/shapes.js";
@@ -290,11 +291,11 @@ export function screen(main, parts, values) {
         const rows = [
             ["Last seen", vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : "never"],
             ["Place", latest ? `${place(latest.latitude, latest.longitude)}, ${ago((fleet.now() - latest.time) / 1000)}`
-                : vehicle.seen && "no position kept"],
+                : vehicle.seen && placeless(vehicle)],
             ["Speed", latest?.speed !== undefined && speed(latest.speed)], ["Tracking", status?.state], ["Receiver", status?.receiver?.replaceAll("_", " ")],
             ["Pending", status?.pending !== undefined && count(status.pending)], ["Ignition", status?.ignition === undefined ? "" : status.ignition ? "on" : "off"],
             ["Odometer", status?.odometer === undefined ? "" : mileage(status.odometer)],
-            ["Up since", status?.uptime === undefined ? "" : duration(status.uptime)],
+            ["Up for", status?.uptime === undefined ? "" : duration(status.uptime)],
             ["Version", vehicle.version], ["Model", [vehicle.model, vehicle.platform].filter(Boolean).join(", ")], ["Number", String(vehicle.id)],
         ].filter(([, value]) => value);
         facts.replaceChildren(...rows.flatMap(([label, value]) => [h("dt", {}, label), h("dd", {}, value)]));

@@ -46,9 +46,9 @@ struct AnnouncementsTests {
         installID: String = "i", running: Set<String> = []
     ) -> String? {
         DestinationName(name).flatMap { name in
-            announcements.removal(by: name, Self.settings(urls), installID: installID) {
+            announcements.removals(by: name, Self.settings(urls), installID: installID) {
                 running.contains($0.text)
-            }?.url
+            }.first?.url
         }
     }
 
@@ -90,6 +90,24 @@ struct AnnouncementsTests {
         try files.write([SmallFiles.Announcement]())
         _ = try announcements.note(Self.announcement("mqtt://a", password: "2"))
         #expect(files.readAnnouncements().content == nil)
+    }
+
+    @Test("a login that was accepted stays until another is") func acceptedLogins() throws {
+        let announcements = Announcements(files)
+        let first = Self.announcement("mqtt://a", password: "1")
+        var second = Self.announcement("mqtt://a", password: "2")
+        second.topics = ["u"]
+        _ = try announcements.note(first)
+        try announcements.accept(first)
+        _ = try announcements.note(second)
+        #expect(files.readAnnouncements().content?.map(\.password) == ["1"])
+        #expect(files.readAnnouncements().content?.map(\.topics) == [["t", "u"]])
+        try announcements.accept(second)
+        #expect(files.readAnnouncements().content?.map(\.password) == ["2"])
+        #expect(files.readAnnouncements().content?.map(\.topics) == [["t", "u"]])
+        // One that was never noted, or has been removed since, is not there by that.
+        try announcements.accept(Self.announcement("mqtt://b"))
+        #expect(files.readAnnouncements().content?.map(\.url) == ["mqtt://a"])
     }
 
     @Test("there are at most 32")

@@ -40,15 +40,21 @@ final class Announcements: Sendable {
         }
     }
 
-    /// Notes what is about to be announced; nothing is written where that is noted already.
+    /// Notes what is about to be announced; nothing is written where that is noted already. A login that the broker has accepted
+    /// stays until it has accepted another: what is retained is to be removed with one that works.
     ///
     /// - Returns: what there was no room for any more, the oldest: nobody will remove it.
     func note(_ announcement: Announcement) throws -> Announcement? {
         try state.withLock { state in
             var known = try readable(&state)
-            guard !known.contains(announcement) else { return nil }
+            var new = announcement
+            if let old = known.first(where: { $0.isAbout(announcement) }), old.isAccepted == true {
+                new = old
+                new.topics = old.topics.union(announcement.topics)
+            }
+            guard !known.contains(new) else { return nil }
             known.removeAll { $0.isAbout(announcement) }
-            known.append(announcement)
+            known.append(new)
             let surplus = known.count > Self.limit ? known.removeFirst() : nil
             try files.write(known)
             state.known = known
@@ -56,7 +62,23 @@ final class Announcements: Sendable {
         }
     }
 
-    /// The broker has acknowledged the removal.
+    /// The broker has accepted something of it; nothing is written where that is noted already.
+    func accept(_ announcement: Announcement) throws {
+        try state.withLock { state in
+            var known = try readable(&state)
+            guard let place = known.firstIndex(where: { $0.isAbout(announcement) }) else { return }
+            var accepted = announcement
+            accepted.isAccepted = true
+            // Something may be retained of what an earlier version has announced.
+            accepted.topics = known[place].topics.union(announcement.topics)
+            guard known[place] != accepted else { return }
+            known[place] = accepted
+            try files.write(known)
+            state.known = known
+        }
+    }
+
+    /// The broker has acknowledged the removal, or has never had anything to remove.
     func strike(_ announcement: Announcement) throws {
         try state.withLock { state in
             let known = try readable(&state).filter { !$0.isAbout(announcement) }
@@ -65,19 +87,19 @@ final class Announcements: Sendable {
         }
     }
 
-    /// The oldest that is to be removed by the uploader of this destination: one that its own settings have made, and do not any
-    /// more. `main` also removes those of destinations that are gone.
+    /// Those that are to be removed by the uploader of this destination, oldest first: its own settings have made them, and do not
+    /// any more. `main` also removes those of destinations that are gone.
     ///
     /// - Parameter isRunning: whether a destination has an uploader, which may still be connected.
-    func removal(
+    func removals(
         by name: DestinationName, _ settings: Settings, installID: String,
         isRunning: (DestinationName) -> Bool
-    ) -> Announcement? {
+    ) -> [Announcement] {
         state.withLock { state in
             let known = load(&state)
-            guard !known.isEmpty else { return nil }
+            guard !known.isEmpty else { return [] }
             let urls = settings.allDestinations.filter { $0.sync.announces }.map(\.sync.url)
-            return known.first { announcement in
+            return known.filter { announcement in
                 if announcement.installID == installID, urls.contains(announcement.url) { return false }
                 let owner = DestinationName(announcement.destination) ?? .main
                 return owner == name || name == .main && !isRunning(owner)
@@ -104,6 +126,11 @@ final class Announcements: Sendable {
         state.trouble = reading.trouble
         return reading.content ?? []
     }
+}
+
+extension Array<String> {
+    /// These, and behind them those of others that are not among them.
+    fileprivate func union(_ others: [String]) -> [String] { self + others.filter { !contains($0) } }
 }
 
 extension Settings.Sync {

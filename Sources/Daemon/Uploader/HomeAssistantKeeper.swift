@@ -34,17 +34,25 @@ final class HomeAssistantKeeper {
     private var pauseEnd: BootInstant?
     private var pause = BackOff(first: 10, ceiling: 3600)
 
+    /// Those by which the removal under way was begun.
+    private var settings: Settings?
     /// The connection of a removal, which has a broker and a login of its own.
     private var client: MQTTClient?
     /// When the next attempt at a removal may begin.
     private var removalDue = BootInstant(nanoseconds: 0)
     private var removalPause = BackOff(first: 60, ceiling: 3600)
+    /// What could not be removed since all were tried last, by url: the next is tried before these.
+    private var unremoved: Set<String> = []
+    /// Removals in a row at which a broker could not be reached that has never accepted anything, by url.
+    private var unreached: [String: Int] = [:]
 
     /// Why the broker has not been told, or has not removed what it retains; nil: all is well.
     private var trouble: (telling: String?, removal: String?)
 
     /// Seconds for which an answer of the battery will do, and for which a new one is waited for.
     private static let battery = (age: 60.0, patience: 1.0)
+    /// Where nothing has ever been accepted, so often in vain is enough: the address was a mistake.
+    private static let attemptsAtStrangers = 3
     /// How many times as many messages are sent as there are: a broker that ends each connection ends this, too.
     private static let repeats = 3
 
@@ -119,7 +127,14 @@ final class HomeAssistantKeeper {
     }
 
     private func removal(_ settings: Settings) -> Announcements.Announcement? {
-        hub.announcements.removal(by: port.name, settings, installID: installID) { hub.uploaders[$0] != nil }
+        let all = removals(settings)
+        return all.first { !unremoved.contains($0.url) } ?? all.first
+    }
+
+    private func removals(_ settings: Settings) -> [Announcements.Announcement] {
+        hub.announcements.removals(by: port.name, settings, installID: installID) {
+            hub.uploaders[$0] != nil
+        }
     }
 
     var isUnderway: Bool { work != nil }
@@ -206,6 +221,7 @@ final class HomeAssistantKeeper {
     /// Begins to remove the oldest of what is retained and not configured any more.
     func beginRemoval(_ carrier: inout Carrier, _ settings: Settings, now: BootInstant) {
         guard let announcement = removal(settings) else { return }
+        self.settings = settings
         // Under its name another one is about to connect, and its will is to be published before what removes that.
         if announcement.destination == port.name.text { carrier.disconnect() }
         if client == nil { client = MQTTClient(random: random) }
@@ -236,6 +252,7 @@ final class HomeAssistantKeeper {
         removalPause.reset()
         removalDue = now
         trouble.removal = nil
+        unremoved.remove(announcement.url)
         // Two urls may lead to one broker.
         hub.post(toUploaders: .announcementRemoved)
     }
@@ -251,7 +268,39 @@ final class HomeAssistantKeeper {
         }
         trouble.removal = "\(announcement.url): \(words)"
         endRemoval()
-        removalDue = now.advanced(bySeconds: removalPause.next(using: &random))
+        unremoved.insert(announcement.url)
+        // One that cannot be reached keeps none of the others waiting.
+        if let settings, removals(settings).contains(where: { !unremoved.contains($0.url) }) {
+            removalDue = now
+        } else {
+            unremoved = []
+            removalDue = now.advanced(bySeconds: removalPause.next(using: &random))
+        }
+    }
+
+    /// Counts an attempt at which the broker could not be reached.
+    ///
+    /// - Returns: whether there is nothing to remove: nothing was ever accepted there, and nobody answers time and again.
+    private func givesUp(_ announcement: Announcements.Announcement) -> Bool {
+        guard announcement.isAccepted != true else { return false }
+        unreached[announcement.url, default: 0] += 1
+        return unreached[announcement.url, default: 0] >= Self.attemptsAtStrangers
+    }
+
+    private func forget(_ announcement: Announcements.Announcement, _ words: String, now: BootInstant) {
+        do {
+            try hub.announcements.strike(announcement)
+        } catch {
+            return removalFailed("its end cannot be noted: \(error)", announcement, now: now)
+        }
+        Log.notice(
+            .homeAssistant,
+            "\(announcement.url) has never taken anything for Home Assistant, and cannot be reached (\(words)): nothing is to be "
+                + "removed there", [(.destination, announcement.destination)])
+        unreached[announcement.url] = nil
+        endRemoval()
+        removalDue = now
+        trouble.removal = nil
     }
 
     private func endRemoval() {
@@ -285,7 +334,11 @@ final class HomeAssistantKeeper {
                 answered(outcome, message, of: messages, left: left, &carrier, sync, now: now)
             case .removing(let announcement, let topics):
                 if let words = outcome.refusal {
-                    removalFailed(words, announcement, now: now)
+                    if case .failure = outcome, givesUp(announcement) {
+                        forget(announcement, words, now: now)
+                    } else {
+                        removalFailed(words, announcement, now: now)
+                    }
                 } else {
                     removeNext(announcement, topics.dropFirst(), now: now)
                 }
@@ -309,6 +362,9 @@ final class HomeAssistantKeeper {
         if let words = outcome.refusal { return failed("\(message.topic): \(words)", sync, now: now) }
         _ = retained.use(connection: carrier.connectionNumber)
         retained.note(message)
+        do { try hub.announcements.accept(announcement(sync)) } catch {
+            return failed("what is to be removed some day cannot be noted: \(error)", sync, now: now)
+        }
         guard let next = retained.next(of: messages) else { return told(sync, now: now) }
         guard left > 0 else {
             return failed("the broker ends the connection time and again", sync, now: now)

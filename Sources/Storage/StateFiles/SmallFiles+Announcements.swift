@@ -28,6 +28,8 @@ extension SmallFiles {
         package var proxy: String?
         /// Which version of MQTT may be spoken, as the configuration has it.
         package var version: String
+        /// The broker has accepted something of it, with this login; nil: that is not known.
+        package var isAccepted: Bool?
 
         /// Anonymous, without files and proxy.
         package init(

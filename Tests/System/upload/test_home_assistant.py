@@ -275,6 +275,42 @@ class RemovalTests(HomeAssistantTest):
         self.wait_removed(broker)
         wait_for(lambda: not self.has_notes(daemon), "nothing is noted any more")
 
+    def test_an_address_that_was_a_mistake_stands_in_nobodys_way(self):
+        """Nobody has ever answered there: after some attempts there is nothing to remove, and the others are not kept waiting."""
+        broker = self.broker().start()
+        subscriber = self.subscriber(broker)
+        _, daemon = self.vehicle(NOBODY, **HOME)
+        wait_for(lambda: self.has_notes(daemon), "it is noted before anything is told")
+        daemon.configure(sync={"url": f"mqtt://127.0.0.1:{broker.port}"})
+        daemon.reload()
+        self.wait_online(subscriber, daemon)
+        daemon.configure(sync={"home_assistant": False})
+        daemon.reload()
+        self.wait_removed(broker)
+        wait_for(lambda: not self.has_notes(daemon), lambda: f"nothing is noted any more: {daemon.text()}")
+        self.assertIn("has never taken anything for Home Assistant", daemon.text())
+        self.assertNotIn("home_assistant", daemon.status()["sync"])
+
+    def test_a_login_that_never_worked_takes_no_place(self):
+        """What was told with one that did is removed with that."""
+        broker = self.broker("allow_anonymous false", "password_file {}/passwords")
+        broker.password("van", "right")
+        broker.start()
+        subscriber = self.subscriber(broker, ("van", "right"))
+        _, daemon = self.vehicle(broker.port, username="van", password="right", **HOME)
+        self.drain(daemon)
+        self.wait_online(subscriber, daemon)
+        daemon.kill()
+        daemon.configure(sync={"password": "wrong"})
+        daemon.start()
+        daemon.wait_status(lambda status: status["sync"].get("home_assistant"), "the broker refuses the login")
+        daemon.configure(sync={"home_assistant": False})
+        daemon.reload()
+        wait_for(lambda: not self.has_notes(daemon), lambda: f"it is removed: {daemon.text()}")
+        # The subscriber has been told the end of each.
+        left = {topic for topic, payload in subscriber.told.items() if payload and "beekond" in topic and "owntracks" not in topic}
+        self.assertEqual(left, set())
+
     def test_a_new_url_while_the_old_broker_is_away(self):
         old, subscriber, daemon = self.announced()
         new = self.broker().start()

@@ -34,7 +34,7 @@ final class HomeAssistantKeeper {
     private var pauseEnd: BootInstant?
     private var pause = BackOff(first: 10, ceiling: 3600)
 
-    /// Those by which the removal under way was begun.
+    /// The settings by which the removal under way was begun.
     private var settings: Settings?
     /// The connection of a removal, which has a broker and a login of its own.
     private var client: MQTTClient?

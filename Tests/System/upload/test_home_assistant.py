@@ -308,7 +308,7 @@ class RemovalTests(HomeAssistantTest):
         daemon.reload()
         wait_for(lambda: not self.has_notes(daemon), lambda: f"it is removed: {daemon.text()}")
         # The subscriber has been told the end of each.
-        left = {topic for topic, payload in subscriber.told.items() if payload and "beekond" in topic and "owntracks" not in topic}
+        left = {topic for topic, payload in subscriber.told.items() if payload and re.search("^(beekond|homeassistant)/", topic)}
         self.assertEqual(left, set())
 
     def test_a_new_url_while_the_old_broker_is_away(self):

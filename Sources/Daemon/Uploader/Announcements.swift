@@ -87,7 +87,7 @@ final class Announcements: Sendable {
         }
     }
 
-    /// What is to be removed by the uploader of this destination, oldest first: its own settings have made them, and do not
+    /// What is to be removed by the uploader of this destination, oldest first: what its own settings announced, and do not
     /// any more. `main` also removes those of destinations that are gone.
     ///
     /// - Parameter isRunning: whether a destination has an uploader, which may still be connected.

@@ -105,8 +105,10 @@ struct EnrollCommand: ParsableCommand {
         guard !print, commands == "usual" else {
             throw Failure("--print and --commands are for a beekon-server: leave them out", exitCode: 64)
         }
-        let secret = try readSecret(of: format)
         let setup = try DestinationSetup(destination ?? format.rawValue, in: live)
+        // Nobody is asked for a secret in vain.
+        try setup.check(replaces: replace)
+        let secret = try readSecret(of: format)
         let form = DestinationForm(
             format, url: url, device: try name ?? Self.hostName(), user: user, secret: secret,
             isInsecure: allowInsecureHttp)

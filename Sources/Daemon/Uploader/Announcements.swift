@@ -78,7 +78,7 @@ final class Announcements: Sendable {
         }
     }
 
-    /// The broker has acknowledged the removal, or has never had anything to remove.
+    /// The broker has acknowledged the removal.
     func strike(_ announcement: Announcement) throws {
         try state.withLock { state in
             let known = try readable(&state).filter { !$0.isAbout(announcement) }

@@ -43,16 +43,12 @@ final class HomeAssistantKeeper {
     private var removalPause = BackOff(first: 60, ceiling: 3600)
     /// What could not be removed since all were tried last, by url: the next is tried before these.
     private var unremoved: Set<String> = []
-    /// Removals in a row at which a broker could not be reached that has never accepted anything, by url.
-    private var unreached: [String: Int] = [:]
 
     /// Why the broker has not been told, or has not removed what it retains; nil: all is well.
     private var trouble: (telling: String?, removal: String?)
 
     /// Seconds for which an answer of the battery will do, and for which a new one is waited for.
     private static let battery = (age: 60.0, patience: 1.0)
-    /// Where nothing has ever been accepted, so often in vain is enough: the address was a mistake.
-    private static let attemptsAtStrangers = 3
     /// How many times as many messages are sent as there are: a broker that ends each connection ends this, too.
     private static let repeats = 3
 
@@ -278,31 +274,6 @@ final class HomeAssistantKeeper {
         }
     }
 
-    /// Counts an attempt at which the broker could not be reached.
-    ///
-    /// - Returns: whether there is nothing to remove: nothing was ever accepted there, and nobody answers time and again.
-    private func givesUp(_ announcement: Announcements.Announcement) -> Bool {
-        guard announcement.isAccepted != true else { return false }
-        unreached[announcement.url, default: 0] += 1
-        return unreached[announcement.url, default: 0] >= Self.attemptsAtStrangers
-    }
-
-    private func forget(_ announcement: Announcements.Announcement, _ words: String, now: BootInstant) {
-        do {
-            try hub.announcements.strike(announcement)
-        } catch {
-            return removalFailed("its end cannot be noted: \(error)", announcement, now: now)
-        }
-        Log.notice(
-            .homeAssistant,
-            "\(announcement.url) has never taken anything for Home Assistant, and cannot be reached (\(words)): nothing is to be "
-                + "removed there", [(.destination, announcement.destination)])
-        unreached[announcement.url] = nil
-        endRemoval()
-        removalDue = now
-        trouble.removal = nil
-    }
-
     private func endRemoval() {
         work = nil
         client?.disconnect()
@@ -334,11 +305,7 @@ final class HomeAssistantKeeper {
                 answered(outcome, message, of: messages, left: left, &carrier, sync, now: now)
             case .removing(let announcement, let topics):
                 if let words = outcome.refusal {
-                    if case .failure = outcome, givesUp(announcement) {
-                        forget(announcement, words, now: now)
-                    } else {
-                        removalFailed(words, announcement, now: now)
-                    }
+                    removalFailed(words, announcement, now: now)
                 } else {
                     removeNext(announcement, topics.dropFirst(), now: now)
                 }

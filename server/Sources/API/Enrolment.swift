@@ -36,7 +36,7 @@ struct Enrolment: Sendable {
         let commands = CommandOrder.names.map(\.description)
         return CommandRights(
             allow: try names("allow", of: commands, in: fields),
-            settings: try names("settings", of: CommandRights.settings, in: fields))
+            settings: try names("settings", of: CommandRights.tunable, in: fields))
     }
 
     /// - Returns: nil when there is nothing of that name.
@@ -155,7 +155,7 @@ package enum VehicleConfiguration {
         device: Int64, access: String, expires: Timestamp?, refresh: String, base: String,
         rights: CommandRights = CommandRights()
     ) -> String {
-        let settings = rights.settings ?? CommandRights.settings
+        let settings = rights.settings ?? CommandRights.tunable
         // Without settings, beekond would refuse both as commands that can change nothing.
         let allow = Self.usual.filter { name in
             (rights.allow?.contains(name) ?? true)

@@ -46,12 +46,8 @@ struct LocationQuery: Equatable {
         // The year 9999: what ISO 8601 can say.
         var to = Timestamp(milliseconds: 253_402_300_799_999)
         (limit, format) = (nil, .json)
-        for pair in (query ?? "").split(separator: "&").prefix(20) {
-            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2, let value = Fields.decoded(parts[1]) else {
-                throw Problem(.badRequest, "The query is not of the form name=value&….")
-            }
-            switch parts[0] {
+        for (name, value) in try Self.pairs(query) {
+            switch name {
             case "from": from = try Self.time(value, "from")
             case "to": to = try Self.time(value, "to")
             case "limit":
@@ -73,7 +69,21 @@ struct LocationQuery: Equatable {
         range = from...to
     }
 
-    private static func time(_ text: String, _ name: String) throws(Problem) -> Timestamp {
+    /// The parameters of a query, the first 20 of them.
+    static func pairs(_ query: Substring?) throws(Problem) -> [(name: Substring, value: String)] {
+        var pairs: [(Substring, String)] = []
+        for pair in (query ?? "").split(separator: "&").prefix(20) {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, let value = Fields.decoded(parts[1]) else {
+                throw Problem(.badRequest, "The query is not of the form name=value&….")
+            }
+            pairs.append((parts[0], value))
+        }
+        return pairs
+    }
+
+    /// - Parameter name: of the parameter, for the complaint.
+    static func time(_ text: String, _ name: String) throws(Problem) -> Timestamp {
         // An unescaped + of a time zone reads as a space.
         let zoned = text.count > 20 ? text.replacing(" ", with: "+") : text
         guard let time = Timestamp(iso8601: text) ?? Timestamp(iso8601: zoned) else {

@@ -81,26 +81,28 @@ struct TripQuery: Equatable {
 
     /// - Parameter query: as it stands behind the `?`; nil when there is none.
     init(_ query: Substring?) throws(Problem) {
-        var rest: [Substring] = []
+        var all = try LocationQuery(nil).range
         (group, format) = (nil, .json)
-        for pair in (query ?? "").split(separator: "&").prefix(20) {
-            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2, let value = Fields.decoded(parts[1]) else {
-                throw Problem(.badRequest, "The query is not of the form name=value&….")
-            }
-            switch parts[0] {
+        for (name, value) in try LocationQuery.pairs(query) {
+            switch name {
+            case "from": all = try Self.range(LocationQuery.time(value, "from"), all.upperBound)
+            case "to": all = try Self.range(all.lowerBound, LocationQuery.time(value, "to"))
             case "group": group = value
             case "format":
                 guard let known = Format(rawValue: value) else {
                     throw Problem(.badRequest, "format must be json or csv.")
                 }
                 format = known
-            case "from", "to": rest.append(pair)
             default:
                 throw Problem(.badRequest, "There is no such parameter; use from, to, group and format.")
             }
         }
-        range = try LocationQuery(rest.joined(separator: "&")[...]).range
+        range = all
+    }
+
+    private static func range(_ from: Timestamp, _ to: Timestamp) throws(Problem) -> ClosedRange<Timestamp> {
+        guard from <= to else { throw Problem(.badRequest, "from is after to.") }
+        return from...to
     }
 }
 

@@ -26,7 +26,7 @@ package struct CommandRights: Equatable, Sendable {
     }
 
     /// The settings that a vehicle lets a server change that it has enrolled with.
-    package static let settings = ["tracking.interval_seconds", "sync.interval_seconds"]
+    package static let tunable = ["tracking.interval_seconds", "sync.interval_seconds"]
 
     /// As two columns have them.
     fileprivate init(_ allow: Cell, _ settings: Cell) {

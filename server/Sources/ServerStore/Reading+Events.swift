@@ -31,19 +31,8 @@ extension Reading {
         for (table, columns) in [("events", "kind, subject"), ("vehicle_events", "kind, object")] {
             let select =
                 "SELECT id, time, session, \(columns) FROM \(table) WHERE \(Viewer.seesDevice) AND device = $2"
-            let rows =
-                if let place {
-                    try session.run(
-                        "\(select) AND (time, id) > ($3, $4) AND time <= $5 ORDER BY device, time, id LIMIT $6",
-                        viewer.cell, .integer(device), .integer(place.time.milliseconds), .id(place.id),
-                        .integer(range.upperBound.milliseconds), .integer(Int64(limit)))
-                } else {
-                    try session.run(
-                        "\(select) AND time >= $3 AND time <= $4 ORDER BY device, time, id LIMIT $5",
-                        viewer.cell, .integer(device), .integer(range.lowerBound.milliseconds),
-                        .integer(range.upperBound.milliseconds), .integer(Int64(limit)))
-                }
-            found += rows.compactMap { event($0) }
+            found += try page(
+                select, of: device, for: viewer, in: range, after: place, limit: limit, from: session)
         }
         return Array(found.sorted { ($0.time, $0.id) < ($1.time, $1.id) }.prefix(limit))
     }
@@ -57,6 +46,14 @@ extension Reading {
             SELECT id, time, session, kind, object FROM vehicle_events
             WHERE \(Viewer.seesDevice) AND device = $2 AND kind = 'trip'
             """
+        return try page(select, of: device, for: viewer, in: range, after: place, limit: limit, from: session)
+    }
+
+    /// - Parameter select: with the viewer and the device as its first parameters.
+    private static func page(
+        _ select: String, of device: Int64, for viewer: Viewer, in range: ClosedRange<Timestamp>,
+        after place: Place?, limit: Int, from session: any Session
+    ) throws(StoreError) -> [StoredEvent] {
         let rows =
             if let place {
                 try session.run(

@@ -185,7 +185,7 @@ import Testing
         arguments: [
             CommandRights(), CommandRights(allow: []),
             CommandRights(allow: ["locate", "sync"], settings: []),
-            CommandRights(settings: CommandRights.settings),
+            CommandRights(settings: CommandRights.tunable),
         ])
     func rights(_ rights: CommandRights) async throws {
         let start = start

@@ -16,6 +16,10 @@ TEXT = r'"((?:[^"\\\n]|\\.)*)"'
 WHOLE = re.compile(rf"(?<![\w.$])(?:(?:t|sentence)\({TEXT}(?=[,)])|plural\((?:[^\"`;]+),\s*{TEXT},\s*{TEXT}(?=[,)]))")
 ENTRY = re.compile(rf"^    {TEXT}:\s*(?:{TEXT}|\{{ (.*) \}}),$", re.M)
 NAMES = re.compile(r"\{(\w+)\}")
+# Literals that are no paths, classes or names of members: they begin with a word as sentences do.
+SAID = re.compile(r'"([A-Z“][a-z]*(?:[ ,.:?…][^"\\\n]*)?)"|`([A-Z“][a-z]*[ ,.:?…](?:[^`\\]|\\.)*)`')
+# Of these, what is the same in each language.
+NOT_SAID = {"English", "Deutsch", "Natural Earth", "Bearer ${secret}"}
 
 
 def unquoted(text: str) -> str:
@@ -35,6 +39,22 @@ def asked() -> dict[str, str]:
             assert call.start() in starts, f"{path.name}:{line} asks for a text that does not stand there as it is"
         for match in whole:
             found[unquoted(match[1] if match[1] is not None else match[3])] = str(path.relative_to(PAGE))
+    return found
+
+
+def unasked() -> list[str]:
+    """Texts in the code that nobody translates."""
+    found = []
+    for path in SOURCES:
+        # A call may have two lines, which then are one.
+        rest = WHOLE.sub(lambda call: "\n" * call[0].count("\n"), path.read_text(encoding="utf-8"))
+        for number, line in enumerate(rest.split("\n"), 1):
+            if line.lstrip().startswith(("//", "/*", "*")):
+                continue
+            for match in SAID.finditer(line):
+                text = match[1] or match[2]
+                if text not in NOT_SAID and not re.fullmatch("[A-Z]{1,4}", text):
+                    found.append(f"{path.name}:{number}: {text}")
     return found
 
 

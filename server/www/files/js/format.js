@@ -4,6 +4,7 @@ import { speedOf } from "./status.js";
 import { units } from "./units.js";
 
 const dayTime = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" });
+const calendar = new Intl.DateTimeFormat(locale, { dateStyle: "medium" });
 const clock = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 const minutes = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 const tenths = new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
@@ -23,8 +24,8 @@ export function duration(seconds) {
     if (value < 60) return `${value} s`;
     if (value < 3600) return `${Math.floor(value / 60)} min`;
     if (value < 86400) return `${Math.floor(value / 3600)} h ${Math.floor(value % 3600 / 60)} min`;
-    if (value < 172800) return `1 d ${Math.floor(value % 86400 / 3600)} h`;
-    return `${count(Math.floor(value / 86400))} d`;
+    if (value < 172800) return t("{days} d {hours} h", { days: 1, hours: Math.floor(value % 86400 / 3600) });
+    return t("{count} d", { count: count(Math.floor(value / 86400)) });
 }
 
 export const ago = (seconds) => seconds < 5 ? t("now") : t("{time} ago", { time: duration(seconds) });
@@ -58,6 +59,9 @@ export function dayOf(time) {
     const pad = (number) => String(number).padStart(2, "0");
     return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
 }
+
+/** Such a day, as people read it. */
+export const dayText = (day) => calendar.format(rangeOf(day)[0]);
 
 /** First and last millisecond of a local day, which has 23 or 25 hours twice a year. */
 export function rangeOf(day) {

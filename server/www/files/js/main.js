@@ -75,8 +75,10 @@ function failed(error) {
 function mark(name) {
     for (const link of bar.querySelectorAll("nav a")) {
         const isHere = link.dataset.name === name || (name === "vehicle" && link.dataset.name === "fleet");
-        if (isHere) link.setAttribute("aria-current", "page");
-        else link.removeAttribute("aria-current");
+        if (isHere) {
+            link.setAttribute("aria-current", "page");
+            link.scrollIntoView({ block: "nearest", inline: "nearest" });
+        } else link.removeAttribute("aria-current");
     }
 }
 
@@ -104,7 +106,7 @@ function fillBar() {
         h("select", { class: "plain", "aria-label": t("Units"), title: t("Units"), onchange: (event) => chooseUnits(event.target.value) },
             choices.map(([name, sign]) => h("option", { value: name, selected: name === chosenUnits() }, sign))),
         languageChoice(), themeButton(), h("button", { class: "plain who", type: "button", title: t("Signed in as {name}: change your password", { name: user().name }), onclick: askOwnPassword }, user().name),
-        h("button", { class: "plain", type: "button", onclick: leave }, t("Sign out")));
+        h("button", { class: "plain leave", type: "button", title: t("Sign out"), onclick: leave }, icon("leave"), h("span", {}, t("Sign out"))));
     bar.hidden = false;
 }
 

@@ -2,7 +2,7 @@
 import { read } from "../api.js";
 import { announce, h, keyed, setText } from "../dom.js";
 import * as fleet from "../fleet.js";
-import { byName, count, dayOf, distance, duration, hourMinute, rangeOf, speed, stamp, zone } from "../format.js";
+import { byName, count, dayOf, dayText, distance, duration, hourMinute, rangeOf, speed, stamp, zone } from "../format.js";
 import { plural, t } from "../language.js";
 import { csvOf, rowsOf, totalOf } from "../report.js";
 import { address, note } from "../router.js";
@@ -89,7 +89,7 @@ export function screen(main, parts, values) {
             const [name, date, ...rest] = element.children;
             if (row.device === null) setText(name, t("All"));
             else if (!name.firstChild) name.append(h("a", { href: link(row) }, row.name));
-            setText(date, row.day);
+            setText(date, row.day && dayText(row.day));
             rest.forEach((cell, index) => setText(cell, cells(row)[index]));
         });
         const total = totalOf(rows);

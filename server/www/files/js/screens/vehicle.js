@@ -39,7 +39,8 @@ export function screen(main, parts, values) {
     const player = new Player(moved);
     const button = (label, name, onclick) => h("button", { type: "button", "aria-label": label, title: label, onclick }, icon(name));
     const all = h("button", { type: "button", hidden: true, onclick: () => lookAt(from, Infinity) }, t("All of it"));
-    const missing = h("p", { class: "notice bad", role: "alert", hidden: true }, t("There is no vehicle {id}.", { id }), " ", h("a", { href: "#/fleet" }, t("All vehicles")));
+    const missing = h("div", { class: "sheet", hidden: true }, h("h1", {}, t("Vehicle {id}", { id })),
+        h("p", { class: "notice bad", role: "alert" }, t("There is no vehicle {id}.", { id }), " ", h("a", { href: "#/fleet" }, t("All vehicles"))));
     const frame = h("div", { class: "vehicle" },
         h("div", { class: "side" },
             h("div", { class: "head" }, h("div", { class: "row spread" }, name, mark), why, days.element, trouble,

@@ -4,6 +4,7 @@ import csv
 import datetime
 import io
 import json
+import math
 import os
 import re
 import sqlite3
@@ -254,6 +255,38 @@ class ScreenTests(PageTest):
         page.goto(f"{self.server.url}/#/fleet")
         page.get_by_role("row", name=re.compile("Truck 1")).get_by_text("48,212 km").wait_for()
 
+    def test_fences_axes_and_scales_are_in_these_units_too(self):
+        drawn = """window.drawn = new Set();
+            const write = CanvasRenderingContext2D.prototype.fillText;
+            CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) { window.drawn.add(String(text)); write.call(this, text, ...rest); };"""
+        page = self.page(screen=f"#/vehicle/{self.truck()}?{self.stretch()}", script=drawn, locale="en-US")
+        page.wait_for_function("() => [...window.drawn].some(text => /^\\d+ ft$/.test(text)) && window.drawn.has('mph')")
+        self.assertEqual(page.evaluate("[...window.drawn].filter(text => /^\\d+ m$/.test(text))"), [])
+        self.assertRegex(page.locator(".leaflet-control-scale").inner_text(), r"^\d+ (mi|ft)$")
+        page.get_by_role("combobox", name="Units").select_option("kn")
+        page.wait_for_function("() => [...window.drawn].some(text => /^\\d+ m$/.test(text)) && window.drawn.has('kn')")
+        page.wait_for_function("() => /^\\d+ nmi$/.test(document.querySelector('.leaflet-control-scale').innerText)")
+        # As long as it says: the scale of 2 ** 15 pixels a turn, at this latitude.
+        page.get_by_role("combobox", name="Units").select_option("mph")
+        page.goto(f"{self.server.url}/#/fences?at=52.52000,13.40500,13&vehicles={self.devices['Bus 200']['id']}")
+        page.get_by_role("heading", name="Fences", exact=True).wait_for()
+        line = page.locator(".leaflet-control-scale-line")
+        number, unit = line.inner_text().split()
+        wide = line.evaluate("element => parseFloat(element.style.width)")
+        dot = 40_075_017 / 256 / 2 ** 13 * math.cos(math.radians(52.52))
+        self.assertAlmostEqual(wide * dot, int(number) * {"mi": 1609.344, "ft": 0.3048}[unit], delta=2 * dot)
+        page.get_by_text("In numbers", exact=True).click()
+        page.get_by_text("latitude, longitude and radius in ft").wait_for()
+        page.locator("textarea[name=shape]").fill("52.5163 13.3777 500")
+        page.keyboard.press("Tab")
+        page.get_by_text("A circle of 500 ft around 52.51630, 13.37770.").wait_for()
+        self.assertEqual(page.locator("textarea[name=shape]").input_value(), "52.5163 13.3777 500")
+        page.get_by_label("Name of the fence").fill("Stand")
+        page.keyboard.press("Enter")
+        page.get_by_text("“Stand” is on its way").wait_for()
+        sent = json.loads(self.server.ask("GET", f"/v1/devices/{self.devices['Bus 200']['id']}/commands", self.reader()).body)["commands"]
+        self.assertEqual(sent[0]["arguments"]["geofences"][0]["radius_meters"], 152.4)
+
     def test_reports(self):
         """Trips that a vehicle told, over two days of its viewer, with a stop between those of one day."""
         name = '=1+<b>"Reporter"'
@@ -278,9 +311,11 @@ class ScreenTests(PageTest):
         rows.nth(1).wait_for()
         page.wait_for_function("document.querySelectorAll('tbody tr').length === 2")
         cells = [row.locator("th, td").all_inner_texts() for row in rows.all()]
+        shown = [page.evaluate("day => new Intl.DateTimeFormat('en-IE', { dateStyle: 'medium' }).format(new Date(`${day}T12:00`))", f"{day:%Y-%m-%d}")
+                 for day in (first, second)]
         self.assertEqual(cells, [
-            [name, f"{first:%Y-%m-%d}", "2", "15.0 km", "48 min", "2 min", "1", "30 min", "08:00", "09:20", "90 km/h"],
-            [name, f"{second:%Y-%m-%d}", "1", "20.0 km", "24 min", "1 min", "0", "0 s", "23:50", "00:15", "90 km/h"]])
+            [name, shown[0], "2", "15.0 km", "48 min", "2 min", "1", "30 min", "08:00", "09:20", "90 km/h"],
+            [name, shown[1], "1", "20.0 km", "24 min", "1 min", "0", "0 s", "23:50", "00:15", "90 km/h"]])
         self.assertEqual(page.locator("tfoot th, tfoot td").all_inner_texts()[2:5], ["3", "35.0 km", "1 h 12 min"])
         with page.expect_download() as saved:
             page.get_by_role("button", name="Save as CSV").click()
@@ -461,7 +496,7 @@ class ScreenTests(PageTest):
         page.get_by_role("button", name="Send the fence").click()
         page.get_by_text("“Field” is on its way").wait_for()
         # By keyboard alone: in numbers.
-        page.get_by_text("In numbers").click()
+        page.get_by_text("In numbers", exact=True).click()
         page.locator("textarea[name=shape]").fill("nonsense")
         page.keyboard.press("Tab")
         page.get_by_text("This is neither a circle nor a polygon.").wait_for()

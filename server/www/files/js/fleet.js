@@ -1,6 +1,7 @@
 // The vehicles as they are now: read once, then kept by the server's stream of changes.
 import { read } from "./api.js";
 import { judge, unreadable } from "./health.js";
+import { t } from "./language.js";
 import { number, placeOf, speedOf, statusOf, text, timeOf } from "./status.js";
 
 const motions = ["moving", "stationary", "unknown"];
@@ -79,7 +80,7 @@ export function health(vehicle) {
 /** A device as the server describes it; what it is told by vehicles may be anything. */
 function take(device) {
     const vehicle = vehicles.get(device.id) ?? { id: device.id, trail: [] };
-    vehicle.name = text(device.name) ?? `Vehicle ${device.id}`;
+    vehicle.name = text(device.name) ?? t("Vehicle {id}", { id: device.id });
     broken.delete(device.id);
     vehicles.set(device.id, vehicle);
     changed.add(vehicle);

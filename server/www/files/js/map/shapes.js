@@ -1,4 +1,6 @@
 // Fences: as the server's commands have them, as shapes on a map, and drawn by hand.
+import { distance, place } from "../format.js";
+import { plural, t } from "../language.js";
 import { L } from "./base.js";
 
 /** What a vehicle has been told of fences, as far as its commands tell: those done or on their way. */
@@ -34,8 +36,8 @@ export const boundsOf = (fence) => (fence.polygon ? L.latLngBounds(fence.polygon
     : L.latLng(fence.latitude, fence.longitude).toBounds(2 * fence.radius_meters));
 
 export const describe = (fence) => (Array.isArray(fence.polygon)
-    ? `polygon with ${fence.polygon.length} corners`
-    : `circle of ${Math.round(fence.radius_meters)} m around ${Number(fence.latitude).toFixed(5)}, ${Number(fence.longitude).toFixed(5)}`);
+    ? plural(fence.polygon.length, "A polygon with {count} corner.", "A polygon with {count} corners.")
+    : t("A circle of {radius} around {place}.", { radius: distance(Number(fence.radius_meters)), place: place(Number(fence.latitude), Number(fence.longitude)) }));
 
 /** Draws a circle (a press at its centre, another at its edge) or a polygon (a press for each corner). */
 export class Pen {
@@ -97,9 +99,9 @@ export class Pen {
         const round = (value) => Math.round(value * 1e6) / 1e6;
         if (this.kind === "circle") {
             const [centre, edge = ahead] = this.points;
-            const radius = edge ? this.map.distance(centre, edge) : this.radius;
+            const radius = edge ? Math.round(this.map.distance(centre, edge)) : this.radius;
             if (!centre || !(radius > 0)) return undefined;
-            return { latitude: round(centre.lat), longitude: round(centre.lng), radius_meters: Math.max(1, Math.round(radius)) };
+            return { latitude: round(centre.lat), longitude: round(centre.lng), radius_meters: Math.max(1, Math.round(radius * 10) / 10) };
         }
         const corners = ahead ? [...this.points, ahead] : this.points;
         if (corners.length < 3) return undefined;

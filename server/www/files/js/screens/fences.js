@@ -5,10 +5,12 @@ import { confirm } from "../dialog.js";
 import { announce, form, h, keyed, setText } from "../dom.js";
 import * as fleet from "../fleet.js";
 import { byName, count } from "../format.js";
+import { plural, t } from "../language.js";
 import { L, makeMap, removeMap, setView, viewText } from "../map/base.js";
 import { boundsOf, describe, fencesOf, Pen, shapeOf } from "../map/shapes.js";
 import { Marks } from "../map/vehicles-layer.js";
 import { note } from "../router.js";
+import { units } from "../units.js";
 
 /** Requests under way at once, when many vehicles are told the same. */
 const ABREAST = 4;
@@ -17,30 +19,30 @@ export function screen(main, parts, values) {
     const chosen = new Set((values.get("vehicles") ?? "").split(",").map(Number).filter(Boolean));
     let query = "", shown = null;
     const element = h("div", { class: "map" });
-    const search = h("input", { type: "search", placeholder: "Find vehicles", "aria-label": "Find vehicles", oninput: () => { query = search.value.toLowerCase(); fill(); } });
-    const boxes = h("div", { class: "checks", role: "group", "aria-label": "Vehicles that get the fence", tabindex: 0 });
+    const search = h("input", { type: "search", placeholder: t("Find vehicles"), "aria-label": t("Find vehicles"), oninput: () => { query = search.value.toLowerCase(); fill(); } });
+    const boxes = h("div", { class: "checks", role: "group", "aria-label": t("Vehicles that get the fence"), tabindex: 0 });
     const number = h("span", { class: "soft", "aria-live": "polite" });
     const known = h("div");
-    const numbers = h("textarea", { name: "shape", class: "code", spellcheck: "false", "aria-describedby": "shape-help", placeholder: "52.5163 13.3777 150", onchange: take });
+    const numbers = h("textarea", { name: "shape", class: "code", spellcheck: "false", "aria-describedby": "shape-help", placeholder: "52.5163 13.3777 500", onchange: take });
     const trouble = h("p", { class: "notice bad", role: "alert", hidden: true });
-    const tools = ["circle", "polygon"].map((kind) => h("button", { type: "button", "aria-pressed": "false", onclick: () => begin(kind) }, kind === "circle" ? "Draw a circle" : "Draw a polygon"));
+    const tools = ["circle", "polygon"].map((kind) => h("button", { type: "button", "aria-pressed": "false", onclick: () => begin(kind) }, kind === "circle" ? t("Draw a circle") : t("Draw a polygon")));
     const hint = h("p", { class: "soft", "aria-live": "polite" });
-    const back = h("button", { type: "button", hidden: true, onclick: () => pen.back() }, "Corner back");
-    const done = h("button", { type: "button", hidden: true, onclick: () => { pen.finish(); pen.show(); tell(); } }, "Polygon is done");
+    const back = h("button", { type: "button", hidden: true, onclick: () => pen.back() }, t("Corner back"));
+    const done = h("button", { type: "button", hidden: true, onclick: () => { pen.finish(); pen.show(); tell(); } }, t("Polygon is done"));
     const checkbox = (name, text) => h("label", { class: "choice" }, h("input", { type: "checkbox", name, checked: true }), text);
     const sheet = form({ class: "form column" }, submit,
-        h("h2", {}, "1. Draw"), h("div", { class: "row" }, tools), hint, h("div", { class: "row" }, back, done),
-        h("details", {}, h("summary", {}, "In numbers"), h("p", { class: "soft", id: "shape-help" },
-            "A circle: latitude, longitude and radius in metres. A polygon: latitude and longitude of a corner on each line."), numbers, trouble),
-        h("h2", {}, "2. Name"), h("label", { class: "field" }, "Name of the fence", h("input", { name: "name", required: true, maxlength: 100 })),
-        checkbox("entry", "Report when it is entered"), checkbox("exit", "Report when it is left"),
-        h("h2", {}, "3. Vehicles"), search, h("div", { class: "row" }, h("button", { type: "button", onclick: () => choose(matching().map(({ id }) => id)) }, "All of these"),
-            h("button", { type: "button", onclick: () => choose([]) }, "None"), number), boxes,
-        h("button", { type: "submit", class: "primary" }, "Send the fence"));
+        h("h2", {}, t("1. Draw")), h("div", { class: "row" }, tools), hint, h("div", { class: "row" }, back, done),
+        h("details", {}, h("summary", {}, t("In numbers")), h("p", { class: "soft", id: "shape-help" },
+            t("A circle: latitude, longitude and radius in {unit}. A polygon: latitude and longitude of a corner on each line.", { unit: units().shortSign })), numbers, trouble),
+        h("h2", {}, t("2. Name")), h("label", { class: "field" }, t("Name of the fence"), h("input", { name: "name", required: true, maxlength: 100 })),
+        checkbox("entry", t("Report when it is entered")), checkbox("exit", t("Report when it is left")),
+        h("h2", {}, t("3. Vehicles")), search, h("div", { class: "row" }, h("button", { type: "button", onclick: () => choose(matching().map(({ id }) => id)) }, t("All of these")),
+            h("button", { type: "button", onclick: () => choose([]) }, t("None")), number), boxes,
+        h("button", { type: "submit", class: "primary" }, t("Send the fence")));
     main.append(h("div", { class: "beside" },
-        h("aside", { "aria-label": "A fence" }, h("h1", {}, "Fences"), sheet, h("section", { "aria-label": "Fences of the vehicle" }, h("h2", {}, "Current fences"), known)), element));
+        h("aside", { "aria-label": t("A fence") }, h("h1", {}, t("Fences")), sheet, h("section", { "aria-label": t("Fences of the vehicle") }, h("h2", {}, t("Current fences")), known)), element));
 
-    const map = makeMap(element, "Map to draw fences on");
+    const map = makeMap(element, t("Map to draw fences on"));
     const marks = new Marks().addTo(map), existing = L.layerGroup().addTo(map);
     const pen = new Pen(map, tell);
     let isPlaced = setView(map, values.get("at"));
@@ -59,15 +61,15 @@ export function screen(main, parts, values) {
         done.hidden = !isPolygon || pen.points.length < 3;
         const fence = pen.fence();
         if (pen.kind && document.activeElement !== numbers) numbers.value = fence ? text(fence) : "";
-        setText(hint, !pen.kind ? "Or write it in numbers."
-            : pen.isDone ? `A ${describe(fence)}.`
-                : pen.kind === "circle" ? (pen.points.length ? "Now click on its edge." : "Click on the map at its centre.")
-                    : `Click on the map at each corner${pen.points.length ? `; ${pen.points.length} so far.` : "."}`);
+        setText(hint, !pen.kind ? t("Or write it in numbers.")
+            : pen.isDone ? describe(fence)
+                : pen.kind === "circle" ? (pen.points.length ? t("Now click on its edge.") : t("Click on the map at its centre."))
+                    : pen.points.length ? t("Click on the map at each corner; {count} so far.", { count: pen.points.length }) : t("Click on the map at each corner."));
     }
 
     function text(fence) {
         return fence.polygon ? fence.polygon.map(([lng, lat]) => `${lat} ${lng}`).join("\n")
-            : `${fence.latitude} ${fence.longitude} ${fence.radius_meters}`;
+            : `${fence.latitude} ${fence.longitude} ${Math.round(fence.radius_meters / units().short)}`;
     }
 
     function take() {
@@ -75,12 +77,12 @@ export function screen(main, parts, values) {
         const isPlace = ([lat, lng]) => Math.abs(lat) <= 90 && Math.abs(lng) <= 180;
         let fence;
         if (rows.length === 1 && rows[0].length === 3 && isPlace(rows[0]) && rows[0][2] > 0) {
-            fence = { latitude: rows[0][0], longitude: rows[0][1], radius_meters: rows[0][2] };
+            fence = { latitude: rows[0][0], longitude: rows[0][1], radius_meters: rows[0][2] * units().short };
         } else if (rows.length >= 3 && rows.every((row) => row.length === 2 && isPlace(row))) {
             fence = { polygon: rows.map(([lat, lng]) => [lng, lat]) };
         }
         trouble.hidden = Boolean(fence);
-        trouble.textContent = "This is neither a circle nor a polygon.";
+        trouble.textContent = t("This is neither a circle nor a polygon.");
         if (!fence) return;
         pen.set(fence);
         map.fitBounds(boundsOf(fence), { padding: [60, 60], animate: false });
@@ -90,17 +92,17 @@ export function screen(main, parts, values) {
     async function submit(fields) {
         if (pen.kind === "polygon" && !pen.isDone && pen.points.length >= 3) pen.finish();
         const shape = pen.fence();
-        if (!shape) throw new Error("Draw a circle or a polygon first.");
-        if (!chosen.size) throw new Error("Choose at least one vehicle.");
+        if (!shape) throw new Error(t("Draw a circle or a polygon first."));
+        if (!chosen.size) throw new Error(t("Choose at least one vehicle."));
         const id = fields.name.value.trim();
         const fence = { id, ...shape, notify_on_entry: fields.entry.checked, notify_on_exit: fields.exit.checked };
         await tellAll([...chosen], (vehicle) => order(vehicle, "add_geofences", { geofences: [fence] }));
-        announce(`${id} waits for the next upload of ${count(chosen.size)} vehicles.`);
+        announce(plural(chosen.size, "{fence} waits for the next upload of {count} vehicle.", "{fence} waits for the next upload of {count} vehicles.", { fence: id }));
         fields.name.value = "";
         pen.clear();
         numbers.value = "";
         tell();
-        setText(hint, `“${id}” is on its way: each vehicle takes it with its next upload, within five minutes unless it is set otherwise.`);
+        setText(hint, t("“{fence}” is on its way: each vehicle takes it with its next upload, within five minutes unless it is set otherwise.", { fence: id }));
         shown = null;
         await showKnown();
     }
@@ -113,13 +115,13 @@ export function screen(main, parts, values) {
             for (let id = queue.pop(); id; id = queue.pop()) {
                 try {
                     await action(id);
-                    setText(hint, `${count(++told)} of ${count(ids.length)} told…`);
+                    setText(hint, t("{number} of {count} told…", { number: count(++told), count: count(ids.length) }));
                 } catch (problem) {
                     failed.push(`${fleet.vehicles.get(id)?.name ?? id}: ${problem.message}`);
                 }
             }
         }));
-        if (failed.length) throw new Error(`${told} told, ${failed.length} not. ${failed.slice(0, 3).join(" ")}`);
+        if (failed.length) throw new Error(t("{number} told, {count} not. {reasons}", { number: count(told), count: count(failed.length), reasons: failed.slice(0, 3).join(" ") }));
     }
 
     const matching = () => [...fleet.vehicles.values()].filter(({ revoked, name }) => !revoked && name.toLowerCase().includes(query))
@@ -134,7 +136,7 @@ export function screen(main, parts, values) {
 
     function chosenChanged() {
         note({ vehicles: chosen.size <= 50 ? [...chosen].join(",") : "" });
-        setText(number, `${count(chosen.size)} chosen`);
+        setText(number, t("{count} chosen", { count: count(chosen.size) }));
         showKnown();
     }
 
@@ -152,7 +154,7 @@ export function screen(main, parts, values) {
             row.firstChild.checked = chosen.has(vehicle.id);
             setText(row.lastChild, vehicle.name);
         });
-        setText(number, `${count(chosen.size)} chosen`);
+        setText(number, t("{count} chosen", { count: count(chosen.size) }));
     }
 
     /** With one vehicle chosen: what it has been told. */
@@ -162,7 +164,7 @@ export function screen(main, parts, values) {
         shown = only;
         existing.clearLayers();
         if (!only) {
-            known.replaceChildren(h("p", { class: "soft" }, "Choose one vehicle to see the fences that it was sent."));
+            known.replaceChildren(h("p", { class: "soft" }, t("Choose one vehicle to see the fences that it was sent.")));
             return;
         }
         let fences;
@@ -182,14 +184,14 @@ export function screen(main, parts, values) {
             isPlaced = true;
         }
         known.replaceChildren(fences.length ? h("ul", { class: "items" }, fences.map(({ fence, isThere }) => h("li", {},
-            h("div", { class: "line" }, h("strong", {}, fence.id), h("span", { class: `state ${isThere ? "done" : "open"}` }, isThere ? "there" : "on its way")),
+            h("div", { class: "line" }, h("strong", {}, fence.id), h("span", { class: `state ${isThere ? "done" : "open"}` }, isThere ? t("there") : t("on its way"))),
             h("div", { class: "soft" }, describe(fence)), h("button", {
-                type: "button", class: "danger", onclick: () => confirm(`Remove ${fence.id}?`, "The vehicle forgets it with its next upload.", "Remove", async () => {
+                type: "button", class: "danger", onclick: () => confirm(t("Remove {name}?", { name: fence.id }), t("The vehicle forgets it with its next upload."), t("Remove"), async () => {
                     await order(only, "remove_geofences", { ids: [fence.id] });
                     shown = null;
                     await showKnown();
                 }),
-            }, "Remove")))) : h("p", { class: "soft" }, "No fence was sent to it from here."));
+            }, t("Remove"))))) : h("p", { class: "soft" }, t("No fence was sent to it from here.")));
     }
 
     tell();

@@ -200,6 +200,14 @@ enum Description {
         "properties":{"device":{"type":"integer","format":"int64"},"state":{"enum":["taken","waiting","refused"]},
         "reason":{"type":"string"}}}}}}}}},
         "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}}},
+        "/v1/devices/{device}/fences":{"parameters":[{"name":"device","in":"path","required":true,
+        "schema":{"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],
+        "get":{"operationId":"deviceFences","summary":"The fences of the fleet that a vehicle is to have, and whether it has them.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"200":{"description":"By number.","content":{"application/json":
+        {"schema":{"type":"object","required":["fences"],"properties":{"fences":{"type":"array","items":{"type":"object",
+        "required":["id","state"],"properties":{"id":{"type":"integer","format":"int64"},"state":{"enum":["taken","waiting",
+        "refused"]},"reason":{"type":"string"}}}}}}}}},
+        "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}}},
         "/v1/devices/{device}/log":{"parameters":[{"name":"device","in":"path","required":true,"schema":
         {"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],"get":{"operationId":
         "log","summary":"The newest log that a vehicle sent.","security":[{"token":[]},{"session":

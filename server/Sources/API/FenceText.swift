@@ -83,9 +83,9 @@ enum FenceText {
         return text + [UInt8(ascii: "}")]
     }
 
-    /// A vehicle, and whether it has a fence.
-    static func object(_ state: FenceState) -> [UInt8] {
-        var text = Array(#"{"device":\#(state.device),"state":"\#(state.standing.rawValue)""#.utf8)
+    /// Whether a vehicle has a fence, with the number of one of the two.
+    static func object(named name: String, _ number: Int64, _ state: FenceState) -> [UInt8] {
+        var text = Array(#"{"\#(name)":\#(number),"state":"\#(state.standing.rawValue)""#.utf8)
         if let reason = state.reason {
             text += #","reason":"#.utf8
             JSONString.append(reason, to: &text)

@@ -96,7 +96,7 @@ struct FleetFences: Sendable {
                 let states = try Fences.states(
                     of: fence, in: book, for: viewer, after: list.last, limit: Self.atOnce, in: session)
                 for state in states {
-                    let text = Array((list.count > 0 ? ",\n" : "\n").utf8) + FenceText.object(state)
+                    let text = Array((list.count > 0 ? ",\n" : "\n").utf8) + FenceText.object(named: "device", state.device, state)
                     guard try piece.add(text) else { return false }
                     list.last = state.device
                     list.count += 1
@@ -104,6 +104,17 @@ struct FleetFences: Sendable {
                 if states.count < Self.atOnce { return true }
             }
         }
+    }
+
+    /// `GET /v1/devices/17/fences`: the fences that it is to have, and whether it has them.
+    func fences(of device: Int64, for viewer: Viewer) async throws -> Response {
+        let states = try await store.read { session throws(StoreError) in
+            try Fences.states(of: device, for: viewer, in: session)
+        }
+        guard let states else { throw Problem.noDevice(device) }
+        let list = states.map { FenceText.object(named: "id", $0.number, $0) }
+        return Self.answer(
+            Array(#"{"fences":["#.utf8) + list.joined(separator: [0x2C, 0x0A]) + Array("]}\n".utf8))
     }
 
     private static func noFence(_ number: Int64) -> Problem {

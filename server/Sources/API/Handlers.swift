@@ -107,6 +107,7 @@ struct Handlers: Sendable {
         case (.key, _): return try orders.key()
         case (.fences, .get): return try await fences.all(for: call.viewer)
         case (.fence(let number), .get): return try await fences.one(number, for: call.viewer)
+        case (.deviceFences(let id), _): return try await fences.fences(of: id, for: call.viewer)
         case (.fenceDevices(let number), _): return try await fences.devices(of: number, for: call.viewer)
         case (.installations(let id), .get): return try await registry.installations(of: id, for: call.viewer)
         case (.clock, .get): return try await ingest.clock.answer(call.now)

@@ -70,6 +70,8 @@ enum Route: Equatable {
     case fence(Int64)
     /// `/v1/fences/7/devices`: which vehicles have it.
     case fenceDevices(Int64)
+    /// `/v1/devices/17/fences`: which it has.
+    case deviceFences(Int64)
     /// `/v1/shared`: where the vehicle of a link is.
     case shared
     /// `/v1/key`: the public part of the key that signs commands.
@@ -164,6 +166,7 @@ enum Route: Equatable {
         case "installations": .installations(device)
         case "data": .data(device)
         case "links": .links(device)
+        case "fences": .deviceFences(device)
         default: nil
         }
     }
@@ -205,7 +208,7 @@ enum Route: Equatable {
         case .device: [.get, .patch, .delete]
         case .user, .claim, .command, .group, .link, .data: [.delete]
         case .password, .ownPassword, .userGroups: [.put]
-        case .shared, .locations, .events, .trips, .fleetTrips, .fenceDevices, .log, .stream, .session, .key, .description,
+        case .shared, .locations, .events, .trips, .fleetTrips, .fenceDevices, .deviceFences, .log, .stream, .session, .key, .description,
             .doctor,
             .metrics, .tile, .live, .ready:
             [.get]
@@ -241,6 +244,7 @@ enum Route: Equatable {
         case .fences: "/v1/fences"
         case .fence: "/v1/fences/{fence}"
         case .fenceDevices: "/v1/fences/{fence}/devices"
+        case .deviceFences: "/v1/devices/{device}/fences"
         case .shared: "/v1/shared"
         case .stream: "/v1/live"
         case .tile: "/v1/map/{zoom}/{column}/{row}"

@@ -61,7 +61,7 @@ package struct FenceBook: Sendable {
     ) throws(StoreError) -> FenceBook? {
         let revision = try FleetRevision.read(from: session)
         guard revision != former.revision else { return nil }
-        let told = try session.run("SELECT device FROM device_fences LIMIT 1")
+        let told = try session.run("SELECT device FROM device_fences WHERE digest <> 0 LIMIT 1")
         return FenceBook(
             revision: revision, isUsed: !told.isEmpty, fences: try Fences.all(for: .everything, in: session))
     }

@@ -21,6 +21,7 @@ package enum Removal {
     private static let rows: [(table: String, key: [String])] = [
         ("locations", ["time", "id"]), ("events", ["time", "id"]), ("vehicle_events", ["time", "id"]),
         ("batches", ["id"]), ("extras", ["digest"]), ("commands", ["number"]), ("logs", ["received"]),
+        ("alerts", ["id"]),
     ]
 
     /// Tables with few rows of a device.

@@ -141,6 +141,27 @@ enum PostgresSchema {
         """
         ALTER TABLE claims ADD COLUMN allow text, ADD COLUMN settings text;
         """,
+        """
+        CREATE TABLE alert_rules(
+            id bigint PRIMARY KEY, name text NOT NULL UNIQUE, kind text NOT NULL, settings text NOT NULL,
+            fleet_group bigint, device bigint, webhook text, secret text, mail text, mail_interval bigint NOT NULL,
+            mailed bigint, created bigint NOT NULL, author text NOT NULL);
+        CREATE TABLE alerts(
+            device bigint NOT NULL, id uuid NOT NULL, rule bigint NOT NULL, time bigint NOT NULL,
+            created bigint NOT NULL, kind text NOT NULL, text text NOT NULL, object text NOT NULL, due bigint,
+            attempts bigint NOT NULL, done bigint, failed bigint, reason text, mail bigint,
+            PRIMARY KEY (device, id));
+        CREATE INDEX alerts_due ON alerts(rule, due) WHERE due IS NOT NULL;
+        CREATE INDEX alerts_mail ON alerts(mail, rule) WHERE mail IS NOT NULL;
+        CREATE INDEX alerts_created ON alerts(created);
+        CREATE TABLE alert_mails(
+            id bigint PRIMARY KEY, rule bigint NOT NULL, created bigint NOT NULL, message text);
+        CREATE TABLE alert_recipients(
+            mail bigint NOT NULL, address text NOT NULL, due bigint, attempts bigint NOT NULL, done bigint,
+            failed bigint, reason text, PRIMARY KEY (mail, address));
+        CREATE INDEX alert_recipients_due ON alert_recipients(due) WHERE due IS NOT NULL;
+        INSERT INTO numbers VALUES ('mail', 1), ('rule', 1);
+        """,
     ]
 
     /// Tables of each connection, for rows that may be there already.

@@ -126,6 +126,27 @@ enum SQLiteSchema {
         ALTER TABLE claims ADD COLUMN allow TEXT;
         ALTER TABLE claims ADD COLUMN settings TEXT;
         """,
+        """
+        CREATE TABLE alert_rules(
+            id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, settings TEXT NOT NULL,
+            fleet_group INTEGER, device INTEGER, webhook TEXT, secret TEXT, mail TEXT, mail_interval INTEGER NOT NULL,
+            mailed INTEGER, created INTEGER NOT NULL, author TEXT NOT NULL) STRICT;
+        CREATE TABLE alerts(
+            device INTEGER NOT NULL, id BLOB NOT NULL, rule INTEGER NOT NULL, time INTEGER NOT NULL,
+            created INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL, object TEXT NOT NULL, due INTEGER,
+            attempts INTEGER NOT NULL, done INTEGER, failed INTEGER, reason TEXT, mail INTEGER,
+            PRIMARY KEY (device, id)) STRICT, WITHOUT ROWID;
+        CREATE INDEX alerts_due ON alerts(rule, due) WHERE due IS NOT NULL;
+        CREATE INDEX alerts_mail ON alerts(mail, rule) WHERE mail IS NOT NULL;
+        CREATE INDEX alerts_created ON alerts(created);
+        CREATE TABLE alert_mails(
+            id INTEGER PRIMARY KEY, rule INTEGER NOT NULL, created INTEGER NOT NULL, message TEXT) STRICT;
+        CREATE TABLE alert_recipients(
+            mail INTEGER NOT NULL, address TEXT NOT NULL, due INTEGER, attempts INTEGER NOT NULL, done INTEGER,
+            failed INTEGER, reason TEXT, PRIMARY KEY (mail, address)) STRICT, WITHOUT ROWID;
+        CREATE INDEX alert_recipients_due ON alert_recipients(due) WHERE due IS NOT NULL;
+        INSERT INTO numbers VALUES ('mail', 1), ('rule', 1);
+        """,
     ]
 
     /// - Throws: when it is none of ours, or one of a later version.

@@ -61,7 +61,10 @@ let package = Package(
         target("EnvelopeReader", [beekond("Base"), beekond("CZlib")]),
         target(
             "ServerStore",
-            ["CPostgres", "CServerCrypto", "EnvelopeReader", beekond("Base"), beekond("SQLite")]),
+            [
+                "CPostgres", "CServerCrypto", "EnvelopeReader", beekond("Base"), beekond("Envelope"),
+                beekond("SQLite"),
+            ]),
         target("Accounts", ["CServerCrypto", "ServerStore", beekond("Base")]),
         target(
             "Commands", ["CServerCrypto", "EnvelopeReader", "ServerStore", beekond("Base")]),

@@ -16,6 +16,7 @@ struct Ingest: Sendable {
     let commands: CommandText
     let meters: Meters
     let clock: ClockKeeper
+    let watch: AlertWatch
     let logger: Logger
 
     func answer(
@@ -66,6 +67,7 @@ struct Ingest: Sendable {
         submission.age = clock.age(now) ?? submission.wall
         submission.latest = clock.latest(submission.wall)
         submission.isRemembered = TimeRule.isPlausible(batch.id, now: submission.wall)
+        submission.rules = watch.rules
         submission.counter = commands.isSigned ? clock.counter : nil
         return submission
     }

@@ -18,6 +18,7 @@ package struct Server: Sendable {
     private let clock: ClockKeeper
     private let meters = Meters()
     private let removals: Removals
+    private let watch: AlertWatch
     private let mill = PasswordMill()
     let logger: Logger
 
@@ -32,6 +33,7 @@ package struct Server: Sendable {
         clock = ClockKeeper(store: store, logger: logger)
         gatekeeper = Gatekeeper(store: store, clock: clock)
         removals = Removals(store: store, clock: clock, logger: logger)
+        watch = AlertWatch(store: store, clock: clock, logger: logger)
         self.logger = logger
     }
 
@@ -51,10 +53,11 @@ package struct Server: Sendable {
         }
         let housekeeping = Housekeeping(
             store: store, days: options.retentionDays, clock: clock, logger: logger)
-        services += [housekeeping, removals]
+        services += [housekeeping, removals, watch]
         // Before anybody is served, so that the first batches do not wait for it.
         await clock.look()
         await housekeeping.prepare()
+        await watch.prepare()
         try await ServiceGroup(
             services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger
         ).run()
@@ -77,7 +80,7 @@ package struct Server: Sendable {
             ingest: Ingest(
                 store: store, bodies: bodies, retentionDays: options.retentionDays,
                 commands: CommandText(key: options.signingKey), meters: meters, clock: clock,
-                logger: logger),
+                watch: watch, logger: logger),
             logs: Logs(store: store, bodies: bodies, lists: lists),
             exchange: TokenExchange(
                 store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime, meters: meters,
@@ -93,6 +96,7 @@ package struct Server: Sendable {
                 store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime, removals: removals),
             login: Login(store: store, bodies: bodies, passwords: Passwords(store: store, mill: mill)),
             operation: Operation(store: store, bodies: bodies, options: options, clock: clock),
-            tiles: Tiles(map: options.map), sharing: Sharing(store: store, bodies: bodies))
+            tiles: Tiles(map: options.map), sharing: Sharing(store: store, bodies: bodies),
+            rules: Rules(store: store, bodies: bodies, watch: watch))
     }
 }

@@ -24,6 +24,8 @@ package struct Submission: Sendable {
     package var newToken: [UInt8]?
     /// Hash of the token that came with it; nil: whether that is still one of the device's does not matter.
     package var token: [UInt8]?
+    /// What is to be told of; nil: nothing.
+    package var rules: RuleBook?
 
     package init(
         device: Int64, batch: Batch, received: Timestamp, keptSince: Timestamp? = nil,

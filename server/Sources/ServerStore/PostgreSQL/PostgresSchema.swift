@@ -160,7 +160,13 @@ enum PostgresSchema {
             mail bigint NOT NULL, address text NOT NULL, due bigint, attempts bigint NOT NULL, done bigint,
             failed bigint, reason text, PRIMARY KEY (mail, address));
         CREATE INDEX alert_recipients_due ON alert_recipients(due) WHERE due IS NOT NULL;
-        INSERT INTO numbers VALUES ('mail', 1), ('rule', 1);
+        INSERT INTO numbers VALUES ('mail', 1), ('rule', 1), ('rules', 1);
+        CREATE TABLE alert_conditions(
+            device bigint NOT NULL, rule bigint NOT NULL, since bigint NOT NULL, PRIMARY KEY (device, rule));
+        CREATE TABLE alert_watches(
+            rule bigint PRIMARY KEY, since bigint NOT NULL, round bigint NOT NULL, heard bigint NOT NULL);
+        CREATE INDEX events_time ON events(time, id);
+        CREATE INDEX vehicle_events_time ON vehicle_events(time, id);
         """,
     ]
 

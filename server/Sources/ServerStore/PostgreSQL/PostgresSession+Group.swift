@@ -3,9 +3,11 @@ internal import EnvelopeReader
 
 extension PostgresSession {
     func store(_ group: [Submission]) throws(StoreError) -> [Receipt] {
+        var failure: StoreError?
         do throws(Refusal) {
-            return try store(PostgresGroup(group))
+            return try store(PostgresGroup(group), &failure)
         } catch {
+            if let failure { throw failure }
             // 23514: no partition for a row; somebody has dropped or detached one that was there.
             guard error.sqlState == "23514" else { throw error.error }
             throw StoreError(.missing, operation: error.operation, message: error.error.message)
@@ -35,7 +37,8 @@ extension PostgresSession {
         partitions.forget()
     }
 
-    private func store(_ group: PostgresGroup) throws(Refusal) -> [Receipt] {
+    /// - Parameter failure: gets what alerts have failed with.
+    private func store(_ group: PostgresGroup, _ failure: inout StoreError?) throws(Refusal) -> [Receipt] {
         do throws(Refusal) {
             return try atomically { () throws(Refusal) in
                 let fresh = try begin(group)
@@ -43,7 +46,9 @@ extension PostgresSession {
                 try copy(group.events(of: fresh.places), into: "events")
                 try copy(group.vehicleEvents(of: fresh.places), into: "vehicle_events")
                 try noteAhead(group.ahead(of: fresh.places))
-                return try receipts(of: group, fresh, inserted: nil)
+                let receipts = try receipts(of: group, fresh, inserted: nil)
+                try noteAlerts(group.newRows(fresh, inserted: nil), &failure)
+                return receipts
             }
         } catch {
             // 23505: a row is there already. That is rare, and COPY cannot pass over it.
@@ -69,7 +74,19 @@ extension PostgresSession {
                 }
             }
             try noteAhead(group.ahead(of: fresh.places))
-            return try receipts(of: group, fresh, inserted: inserted)
+            let receipts = try receipts(of: group, fresh, inserted: inserted)
+            try noteAlerts(group.newRows(fresh, inserted: inserted), &failure)
+            return receipts
+        }
+    }
+
+    private func noteAlerts(_ rows: [NewRows], _ failure: inout StoreError?) throws(Refusal) {
+        guard !rows.isEmpty else { return }
+        do throws(StoreError) {
+            try AlertFinder.note(rows, in: self)
+        } catch {
+            failure = error
+            throw Refusal(operation: error.operation, sqlState: "", message: error.message, isLost: !isUsable)
         }
     }
 

@@ -145,7 +145,13 @@ enum SQLiteSchema {
             mail INTEGER NOT NULL, address TEXT NOT NULL, due INTEGER, attempts INTEGER NOT NULL, done INTEGER,
             failed INTEGER, reason TEXT, PRIMARY KEY (mail, address)) STRICT, WITHOUT ROWID;
         CREATE INDEX alert_recipients_due ON alert_recipients(due) WHERE due IS NOT NULL;
-        INSERT INTO numbers VALUES ('mail', 1), ('rule', 1);
+        INSERT INTO numbers VALUES ('mail', 1), ('rule', 1), ('rules', 1);
+        CREATE TABLE alert_conditions(
+            device INTEGER NOT NULL, rule INTEGER NOT NULL, since INTEGER NOT NULL, PRIMARY KEY (device, rule)) STRICT, WITHOUT ROWID;
+        CREATE TABLE alert_watches(
+            rule INTEGER PRIMARY KEY, since INTEGER NOT NULL, round INTEGER NOT NULL, heard INTEGER NOT NULL) STRICT;
+        CREATE INDEX events_time ON events(time, id);
+        CREATE INDEX vehicle_events_time ON vehicle_events(time, id);
         """,
     ]
 

@@ -139,12 +139,18 @@ enum SQLiteSchema {
         CREATE INDEX alerts_due ON alerts(rule, due) WHERE due IS NOT NULL;
         CREATE INDEX alerts_mail ON alerts(mail, rule) WHERE mail IS NOT NULL;
         CREATE INDEX alerts_created ON alerts(created);
+        CREATE INDEX alerts_time ON alerts(time);
+        CREATE INDEX alerts_failed ON alerts(failed) WHERE failed IS NOT NULL;
         CREATE TABLE alert_mails(
-            id INTEGER PRIMARY KEY, rule INTEGER NOT NULL, created INTEGER NOT NULL, message TEXT) STRICT;
+            id INTEGER PRIMARY KEY, rule INTEGER NOT NULL, created INTEGER NOT NULL, message TEXT, accepted INTEGER,
+            done INTEGER) STRICT;
+        CREATE INDEX alert_mails_waiting ON alert_mails(rule) WHERE done IS NULL;
         CREATE TABLE alert_recipients(
-            mail INTEGER NOT NULL, address TEXT NOT NULL, due INTEGER, attempts INTEGER NOT NULL, done INTEGER,
-            failed INTEGER, reason TEXT, PRIMARY KEY (mail, address)) STRICT, WITHOUT ROWID;
-        CREATE INDEX alert_recipients_due ON alert_recipients(due) WHERE due IS NOT NULL;
+            mail INTEGER NOT NULL, address TEXT NOT NULL, due INTEGER, attempts INTEGER NOT NULL,
+            handed INTEGER NOT NULL, done INTEGER, failed INTEGER, reason TEXT,
+            PRIMARY KEY (mail, address)) STRICT, WITHOUT ROWID;
+        CREATE INDEX alert_recipients_due ON alert_recipients(mail, due) WHERE due IS NOT NULL;
+        CREATE INDEX alert_recipients_failed ON alert_recipients(failed) WHERE failed IS NOT NULL;
         INSERT INTO numbers VALUES ('mail', 1), ('rule', 1);
         """,
     ]

@@ -1,4 +1,5 @@
 internal import Base
+internal import HTTPTypes
 internal import ServerStore
 
 /// What of the fleet's events, or alerts, is asked for: `?from=…&to=…&device=…&group=…&kind=…&rule=…&before=…&limit=…`.

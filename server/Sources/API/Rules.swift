@@ -1,6 +1,7 @@
 internal import Accounts
 internal import Base
 internal import Envelope
+internal import EnvelopeReader
 internal import FoundationEssentials
 internal import HTTPTypes
 internal import Hummingbird
@@ -118,6 +119,9 @@ extension RuleDraft {
             throw Problem(field: "name", "a name has 1 to 100 characters, and no control characters")
         }
         let group = try fields.optionalText("group").flatMap { $0.isEmpty ? nil : $0 }
+        if let group, !Devices.canBe(group) {
+            throw Problem(field: "group", "a group's name has 1 to \(Devices.longestName) characters")
+        }
         let device = try fields.number("device", in: 1...Int64.max)
         guard group == nil || device == nil else {
             throw Problem(field: "group", "a rule is for a group or for one device, not both")

@@ -75,7 +75,9 @@ extension Reading {
         for viewer: Viewer, _ selection: Selection, before place: Place?, limit: Int,
         from session: any Session
     ) throws(StoreError) -> (events: [FleetEvent], next: Place?) {
-        var tables = [(name: "events", columns: "kind, e.subject"), ("vehicle_events", "kind, e.object")]
+        var tables: [(name: String, content: String)] = [
+            (name: "events", content: "subject"), (name: "vehicle_events", content: "object"),
+        ]
         let crossing: EventRow.Kind? =
             switch selection.kind {
             case "geofence_enter": .enter
@@ -94,25 +96,27 @@ extension Reading {
         }
         var found: [FleetEvent] = []
         for table in tables {
-            var statement = Statement(
-                sql: "SELECT e.id, e.time, e.session, e.\(table.columns), e.device, d.name FROM \(table.name) e"
-                    + " JOIN devices d ON d.id = e.device WHERE \(Viewer.condition)", values: [viewer.cell])
-            limit(&statement, selection, before: start, "e.")
+            let select = """
+                SELECT e.id, e.time, e.session, e.kind, e.\(table.content), e.device, d.name
+                FROM \(table.name) e JOIN devices d ON d.id = e.device WHERE \(Viewer.condition)
+                """
+            var statement = Statement(sql: select, values: [viewer.cell])
+            narrow(&statement, to: selection, before: start, "e.")
             if let floor {
-                let time = statement.place(.integer(floor.time.milliseconds))
-                statement.sql += " AND (e.time, e.id) >= (\(time), \(statement.place(.id(floor.id))))"
+                let time = statement.place(Cell.integer(floor.time.milliseconds))
+                statement.sql += " AND (e.time, e.id) >= (\(time), \(statement.place(Cell.id(floor.id))))"
             }
             if let group = selection.group {
                 statement.sql +=
-                    " AND d.fleet_group = (SELECT id FROM fleet_groups WHERE name = \(statement.place(.text(group))))"
+                    " AND d.fleet_group = (SELECT id FROM fleet_groups WHERE name = \(statement.place(Cell.text(group))))"
             }
             if let crossing {
-                statement.sql += " AND e.kind = \(statement.place(.integer(Int64(crossing.rawValue))))"
+                statement.sql += " AND e.kind = \(statement.place(Cell.integer(Int64(crossing.rawValue))))"
             } else if let kind = selection.kind {
-                statement.sql += " AND e.kind = \(statement.place(.text(kind)))"
+                statement.sql += " AND e.kind = \(statement.place(Cell.text(kind)))"
             }
             statement.sql +=
-                " ORDER BY e.time DESC, e.id DESC LIMIT \(statement.place(.integer(Int64(limit))))"
+                " ORDER BY e.time DESC, e.id DESC LIMIT \(statement.place(Cell.integer(Int64(limit))))"
             for row in try session.run(statement.sql, statement.values) {
                 guard let event = event(row), let device = row[5].integer, let name = row[6].text else {
                     continue
@@ -131,17 +135,17 @@ extension Reading {
     /// Before all others of a moment.
     private static let leastID = Cell.bytes([UInt8](repeating: 0, count: 16)).id
 
-    private static func limit(
-        _ statement: inout Statement, _ selection: Selection, before start: Place, _ prefix: String
+    private static func narrow(
+        _ statement: inout Statement, to selection: Selection, before start: Place, _ prefix: String
     ) {
-        let time = statement.place(.integer(start.time.milliseconds))
-        statement.sql += " AND (\(prefix)time, \(prefix)id) < (\(time), \(statement.place(.id(start.id))))"
+        let time = statement.place(Cell.integer(start.time.milliseconds))
+        statement.sql += " AND (\(prefix)time, \(prefix)id) < (\(time), \(statement.place(Cell.id(start.id))))"
         // The first column by itself: it names the partitions.
         statement.sql += " AND \(prefix)time <= \(time)"
-        let from = statement.place(.integer(selection.range.lowerBound.milliseconds))
+        let from = statement.place(Cell.integer(selection.range.lowerBound.milliseconds))
         statement.sql += " AND \(prefix)time >= \(from)"
         if let device = selection.device {
-            statement.sql += " AND \(prefix)device = \(statement.place(.integer(device)))"
+            statement.sql += " AND \(prefix)device = \(statement.place(Cell.integer(device)))"
         }
     }
 
@@ -150,9 +154,9 @@ extension Reading {
         of table: String, _ selection: Selection, before start: Place, from session: any Session
     ) throws(StoreError) -> Place? {
         var statement = Statement(sql: "SELECT time, id FROM \(table) WHERE 1 = 1", values: [])
-        limit(&statement, selection, before: start, "")
+        narrow(&statement, to: selection, before: start, "")
         statement.sql +=
-            " ORDER BY time DESC, id DESC LIMIT 1 OFFSET \(statement.place(.integer(looksAtOnce)))"
+            " ORDER BY time DESC, id DESC LIMIT 1 OFFSET \(statement.place(Cell.integer(looksAtOnce)))"
         guard let row = try session.run(statement.sql, statement.values).first, let time = row[0].integer,
             let id = row[1].id
         else { return nil }
@@ -168,35 +172,33 @@ extension Reading {
         for viewer: Viewer, _ selection: Selection, rule: Int64?, before place: Place?, limit: Int,
         from session: any Session
     ) throws(StoreError) -> [StoredAlert] {
-        let recipients = { (state: String) in
-            "EXISTS (SELECT 1 FROM alert_recipients m WHERE m.mail = a.mail AND m.\(state) IS NOT NULL)"
-        }
-        var statement = Statement(
-            sql: """
-                SELECT a.id, a.device, a.rule, a.time, a.kind, a.text, a.object, d.name, r.name, a.created, a.due,
-                    a.done, a.failed, a.reason, a.mail, CASE WHEN \(recipients("due")) THEN 1 ELSE 0 END,
-                    CASE WHEN \(recipients("failed")) THEN 1 ELSE 0 END
-                FROM alerts a JOIN devices d ON d.id = a.device LEFT JOIN alert_rules r ON r.id = a.rule
-                WHERE \(Viewer.condition)
-                """, values: [viewer.cell])
+        let select = """
+            SELECT a.id, a.device, a.rule, a.time, a.kind, a.text, a.object, d.name, r.name, a.created, a.due,
+                a.done, a.failed, a.reason, a.mail,
+                (SELECT count(*) FROM alert_recipients m WHERE m.mail = a.mail AND m.due IS NOT NULL),
+                (SELECT count(*) FROM alert_recipients m WHERE m.mail = a.mail AND m.failed IS NOT NULL)
+            FROM alerts a JOIN devices d ON d.id = a.device LEFT JOIN alert_rules r ON r.id = a.rule
+            WHERE \(Viewer.condition)
+            """
+        var statement = Statement(sql: select, values: [viewer.cell])
         if let place {
-            let time = statement.place(.integer(place.time.milliseconds))
-            statement.sql += " AND (a.created, a.id) < (\(time), \(statement.place(.id(place.id))))"
+            let time = statement.place(Cell.integer(place.time.milliseconds))
+            statement.sql += " AND (a.created, a.id) < (\(time), \(statement.place(Cell.id(place.id))))"
         }
-        let from = statement.place(.integer(selection.range.lowerBound.milliseconds))
-        let end = statement.place(.integer(selection.range.upperBound.milliseconds))
+        let from = statement.place(Cell.integer(selection.range.lowerBound.milliseconds))
+        let end = statement.place(Cell.integer(selection.range.upperBound.milliseconds))
         statement.sql += " AND a.created >= \(from) AND a.created <= \(end)"
         if let device = selection.device {
-            statement.sql += " AND a.device = \(statement.place(.integer(device)))"
+            statement.sql += " AND a.device = \(statement.place(Cell.integer(device)))"
         }
         if let group = selection.group {
             statement.sql +=
-                " AND d.fleet_group = (SELECT id FROM fleet_groups WHERE name = \(statement.place(.text(group))))"
+                " AND d.fleet_group = (SELECT id FROM fleet_groups WHERE name = \(statement.place(Cell.text(group))))"
         }
-        if let kind = selection.kind { statement.sql += " AND a.kind = \(statement.place(.text(kind)))" }
-        if let rule { statement.sql += " AND a.rule = \(statement.place(.integer(rule)))" }
+        if let kind = selection.kind { statement.sql += " AND a.kind = \(statement.place(Cell.text(kind)))" }
+        if let rule { statement.sql += " AND a.rule = \(statement.place(Cell.integer(rule)))" }
         statement.sql +=
-            " ORDER BY a.created DESC, a.id DESC LIMIT \(statement.place(.integer(Int64(limit))))"
+            " ORDER BY a.created DESC, a.id DESC LIMIT \(statement.place(Cell.integer(Int64(limit))))"
         return try session.run(statement.sql, statement.values).compactMap { alert($0) }
     }
 
@@ -219,8 +221,8 @@ extension Reading {
             stored.reason = row[13].text
         }
         if let mail = row[14].integer {
-            let isFailed = row[16].integer == 1
-            stored.mail = mail == 0 || row[15].integer == 1 ? .waiting : isFailed ? .failed : .sent
+            let (waiting, failed) = (row[15].integer ?? 0, row[16].integer ?? 0)
+            stored.mail = mail == 0 || waiting > 0 ? .waiting : failed > 0 ? .failed : .sent
         }
         return stored
     }

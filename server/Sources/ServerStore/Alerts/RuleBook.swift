@@ -1,5 +1,5 @@
-package import Base
-package import EnvelopeReader
+internal import Base
+internal import EnvelopeReader
 
 /// The rules that hold at a moment, as uploads are judged by them: one snapshot for all of these.
 package struct RuleBook: Sendable {
@@ -53,7 +53,7 @@ package struct RuleBook: Sendable {
 }
 
 /// What of an upload was not stored before.
-package struct NewRows: Sendable {
+struct NewRows: Sendable {
     var submission: Submission
     var locations: [LocationRow] = []
     var events: [EventRow] = []

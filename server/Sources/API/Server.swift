@@ -1,4 +1,5 @@
 internal import Accounts
+internal import Alerts
 internal import Base
 internal import Commands
 package import Logging
@@ -18,6 +19,7 @@ package struct Server: Sendable {
     private let clock: ClockKeeper
     private let meters = Meters()
     private let removals: Removals
+    private let delivery: AlertDelivery
     private let mill = PasswordMill()
     let logger: Logger
 
@@ -32,6 +34,7 @@ package struct Server: Sendable {
         clock = ClockKeeper(store: store, logger: logger)
         gatekeeper = Gatekeeper(store: store, clock: clock)
         removals = Removals(store: store, clock: clock, logger: logger)
+        delivery = AlertDelivery(store: store, clock: clock, options: options, logger: logger)
         self.logger = logger
     }
 
@@ -51,7 +54,7 @@ package struct Server: Sendable {
         }
         let housekeeping = Housekeeping(
             store: store, days: options.retentionDays, clock: clock, logger: logger)
-        services += [housekeeping, removals]
+        services += [housekeeping, removals, delivery]
         // Before anybody is served, so that the first batches do not wait for it.
         await clock.look()
         await housekeeping.prepare()
@@ -93,6 +96,6 @@ package struct Server: Sendable {
                 store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime, removals: removals),
             login: Login(store: store, bodies: bodies, passwords: Passwords(store: store, mill: mill)),
             operation: Operation(store: store, bodies: bodies, options: options, clock: clock),
-            tiles: Tiles(map: options.map), sharing: Sharing(store: store, bodies: bodies))
+            tiles: Tiles(map: options.map), sharing: Sharing(store: store, bodies: bodies), delivery: delivery)
     }
 }

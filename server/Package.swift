@@ -56,6 +56,8 @@ let package = Package(
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CServerCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
+        .systemLibrary(
+            name: "CServerCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CServerClock"),
 
         target("EnvelopeReader", [beekond("Base"), beekond("CZlib")]),
@@ -69,6 +71,9 @@ let package = Package(
         target(
             "Commands", ["CServerCrypto", "EnvelopeReader", "ServerStore", beekond("Base")]),
         target(
+            "Alerts",
+            ["CServerCrypto", "CServerCurl", "ServerStore", beekond("Base"), beekond("Envelope")]),
+        target(
             "Page",
             [
                 "CServerCrypto", beekond("CZlib"), beekond("SQLite"),
@@ -79,7 +84,7 @@ let package = Package(
         target(
             "API",
             [
-                "Accounts", "CServerClock", "Commands", "EnvelopeReader", "Page", "ServerStore",
+                "Accounts", "Alerts", "CServerClock", "Commands", "EnvelopeReader", "Page", "ServerStore",
                 beekond("Base"),
                 beekond("Envelope"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -96,7 +101,7 @@ let package = Package(
         .executableTarget(
             name: "beekon-server",
             dependencies: [
-                "API", "Commands", "Page", "ServerStore", beekond("Base"), beekond("Envelope"),
+                "API", "Alerts", "Commands", "Page", "ServerStore", beekond("Base"), beekond("Envelope"),
                 beekond("TOML"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -108,6 +113,7 @@ let package = Package(
         test("EnvelopeReader", [beekond("Base"), beekond("CZlib"), beekond("Envelope")]),
         test("ServerStore", ["EnvelopeReader", beekond("Base"), beekond("SQLite")]),
         test("Accounts", ["ServerStore", beekond("Base")]),
+        test("Alerts", ["ServerStore", beekond("Base")]),
         test("Commands", ["EnvelopeReader", "ServerStore", beekond("Base")]),
         test(
             "Page",

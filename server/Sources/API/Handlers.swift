@@ -21,6 +21,7 @@ struct Handlers: Sendable {
     let tiles: Tiles
     let sharing: Sharing
     let rules: Rules
+    let delivery: AlertDelivery
 
     /// One request, whose right has been checked.
     struct Call {
@@ -111,8 +112,9 @@ struct Handlers: Sendable {
         case (.installations(let id), .get): return try await registry.installations(of: id, for: call.viewer)
         case (.clock, .get): return try await ingest.clock.answer(call.now)
         case (.metrics, _):
-            return try await Metrics(store: reader.store, meters: ingest.meters, clock: ingest.clock).answer(
-                for: call.viewer, call.now)
+            return try await Metrics(
+                store: reader.store, meters: ingest.meters, clock: ingest.clock, delivery: delivery
+            ).answer(for: call.viewer, call.now)
         default: return nil
         }
     }

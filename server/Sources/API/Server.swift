@@ -1,4 +1,5 @@
 internal import Accounts
+internal import Alerts
 internal import Base
 internal import Commands
 package import Logging
@@ -19,6 +20,7 @@ package struct Server: Sendable {
     private let meters = Meters()
     private let removals: Removals
     private let watch: AlertWatch
+    private let delivery: AlertDelivery
     private let mill = PasswordMill()
     let logger: Logger
 
@@ -34,6 +36,7 @@ package struct Server: Sendable {
         gatekeeper = Gatekeeper(store: store, clock: clock)
         removals = Removals(store: store, clock: clock, logger: logger)
         watch = AlertWatch(store: store, clock: clock, logger: logger)
+        delivery = AlertDelivery(store: store, clock: clock, options: options, logger: logger)
         self.logger = logger
     }
 
@@ -53,7 +56,7 @@ package struct Server: Sendable {
         }
         let housekeeping = Housekeeping(
             store: store, days: options.retentionDays, clock: clock, logger: logger)
-        services += [housekeeping, removals, watch]
+        services += [housekeeping, removals, watch, delivery]
         // Before anybody is served, so that the first batches do not wait for it.
         await clock.look()
         await housekeeping.prepare()
@@ -97,6 +100,6 @@ package struct Server: Sendable {
             login: Login(store: store, bodies: bodies, passwords: Passwords(store: store, mill: mill)),
             operation: Operation(store: store, bodies: bodies, options: options, clock: clock),
             tiles: Tiles(map: options.map), sharing: Sharing(store: store, bodies: bodies),
-            rules: Rules(store: store, bodies: bodies, watch: watch))
+            rules: Rules(store: store, bodies: bodies, watch: watch), delivery: delivery)
     }
 }

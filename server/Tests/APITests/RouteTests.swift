@@ -1,5 +1,6 @@
 import Accounts
 import Base
+import ServerStore
 import Testing
 
 @testable import API

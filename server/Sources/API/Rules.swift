@@ -1,8 +1,8 @@
 internal import Accounts
+internal import Alerts
 internal import Base
 internal import Envelope
 internal import EnvelopeReader
-internal import FoundationEssentials
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
@@ -137,11 +137,9 @@ extension RuleDraft {
             }
             renews = true
         }
-        var random = SystemRandomNumberGenerator()
-        let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) }
         self.init(
             name: name, condition: try Self.condition(in: fields), group: group, device: device,
-            webhook: webhook, secret: "whsec_" + Data(bytes).base64EncodedString(), renewsSecret: renews,
+            webhook: webhook, secret: Webhook.newSecret(), renewsSecret: renews,
             mail: try Self.mail(in: fields),
             mailInterval: try fields.number("mail_interval_seconds", in: 60...86_400) ?? 300)
     }

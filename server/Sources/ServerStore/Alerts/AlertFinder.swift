@@ -209,13 +209,16 @@ extension Alert {
             + ",\"text\":\(JSONText.string(text))"
         let whole = start + members.replacing("\n", with: " ").replacing("\r", with: " ") + "}"
         self.init(
-            id: Self.id(digest), rule: rule.id, device: vehicle.id, time: time, kind: kind, text: text,
+            id: Self.id(time, digest), rule: rule.id, device: vehicle.id, time: time, kind: kind, text: text,
             object: whole.utf8.count <= Self.longestObject ? whole : start + "}")
     }
 
-    /// A UUID of version 8 (RFC 9562): a hash.
-    private static func id(_ digest: [UInt8]) -> UUIDv7 {
+    /// A UUID of version 8 (RFC 9562): the time, so that those that are found together are in order, and a hash.
+    private static func id(_ time: Timestamp, _ digest: [UInt8]) -> UUIDv7 {
         var bytes = Array(digest.prefix(16))
+        for place in 0..<6 {
+            bytes[place] = UInt8(truncatingIfNeeded: time.milliseconds >> Int64(40 - 8 * place))
+        }
         bytes[6] = bytes[6] & 0x0F | 0x80
         bytes[8] = bytes[8] & 0x3F | 0x80
         guard let id = UUIDv7(bytes: bytes) else { preconditionFailure("these are 16 bytes") }

@@ -63,7 +63,10 @@ let package = Package(
         target("EnvelopeReader", [beekond("Base"), beekond("CZlib")]),
         target(
             "ServerStore",
-            ["CPostgres", "CServerCrypto", "EnvelopeReader", beekond("Base"), beekond("SQLite")]),
+            [
+                "CPostgres", "CServerCrypto", "EnvelopeReader", beekond("Base"), beekond("Envelope"),
+                beekond("SQLite"),
+            ]),
         target("Accounts", ["CServerCrypto", "ServerStore", beekond("Base")]),
         target(
             "Commands", ["CServerCrypto", "EnvelopeReader", "ServerStore", beekond("Base")]),
@@ -123,7 +126,7 @@ let package = Package(
         test(
             "API",
             [
-                "Accounts", "EnvelopeReader", "ServerStore", beekond("Base"),
+                "Accounts", "Alerts", "EnvelopeReader", "ServerStore", beekond("Base"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ]),

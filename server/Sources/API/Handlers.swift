@@ -21,6 +21,7 @@ struct Handlers: Sendable {
     let tiles: Tiles
     let sharing: Sharing
     let delivery: AlertDelivery
+    let rules: Rules
 
     /// One request, whose right has been checked.
     struct Call {
@@ -81,6 +82,12 @@ struct Handlers: Sendable {
         case (.fleetTrips, _):
             return try await reader.trips(
                 for: call.viewer, try TripQuery(call.request.uri.query.map { $0[...] }))
+        case (.fleetEvents, _):
+            return try await reader.events(
+                for: call.viewer, try FleetQuery(call.request.uri.query.map { $0[...] }, hasRule: false))
+        case (.alerts, _):
+            return try await reader.alerts(
+                for: call.viewer, try FleetQuery(call.request.uri.query.map { $0[...] }, hasRule: true))
         case (.commands(let id), .get): return try await orders.all(of: id, for: call.viewer, now: call.wall)
         case (.stream, _):
             let (gatekeeper, headers) = (enrolment.gatekeeper, call.request.headers)
@@ -127,6 +134,11 @@ struct Handlers: Sendable {
         case .link(let device, let id): return try await sharing.remove(id, of: device)
         case .groups:
             return try await isRead ? registry.groups() : registry.addGroup(call.request, now: call.now)
+        case .rules:
+            return try await isRead
+                ? rules.all() : rules.add(call.request, by: call.identity.name, now: call.wall)
+        case .rule(let id):
+            return try await call.method == .put ? rules.change(id, call.request) : rules.remove(id)
         case .group(let name): return try await registry.removeGroup(name)
         case .userGroups(let name): return try await registry.setGroups(of: name, call.request)
         case .tokens(let id): return try await registry.renewTokens(of: id, call.request, now: call.wall)

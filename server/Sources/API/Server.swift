@@ -20,6 +20,7 @@ package struct Server: Sendable {
     private let meters = Meters()
     private let removals: Removals
     private let delivery: AlertDelivery
+    private let watch: AlertWatch
     private let mill = PasswordMill()
     let logger: Logger
 
@@ -35,6 +36,7 @@ package struct Server: Sendable {
         gatekeeper = Gatekeeper(store: store, clock: clock)
         removals = Removals(store: store, clock: clock, logger: logger)
         delivery = AlertDelivery(store: store, clock: clock, options: options, logger: logger)
+        watch = AlertWatch(store: store, clock: clock, logger: logger)
         self.logger = logger
     }
 
@@ -54,10 +56,11 @@ package struct Server: Sendable {
         }
         let housekeeping = Housekeeping(
             store: store, days: options.retentionDays, clock: clock, logger: logger)
-        services += [housekeeping, removals, delivery]
+        services += [housekeeping, removals, watch, delivery]
         // Before anybody is served, so that the first batches do not wait for it.
         await clock.look()
         await housekeeping.prepare()
+        await watch.prepare()
         try await ServiceGroup(
             services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger
         ).run()
@@ -80,7 +83,7 @@ package struct Server: Sendable {
             ingest: Ingest(
                 store: store, bodies: bodies, retentionDays: options.retentionDays,
                 commands: CommandText(key: options.signingKey), meters: meters, clock: clock,
-                logger: logger),
+                watch: watch, delivery: delivery, logger: logger),
             logs: Logs(store: store, bodies: bodies, lists: lists),
             exchange: TokenExchange(
                 store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime, meters: meters,
@@ -96,6 +99,7 @@ package struct Server: Sendable {
                 store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime, removals: removals),
             login: Login(store: store, bodies: bodies, passwords: Passwords(store: store, mill: mill)),
             operation: Operation(store: store, bodies: bodies, options: options, clock: clock),
-            tiles: Tiles(map: options.map), sharing: Sharing(store: store, bodies: bodies), delivery: delivery)
+            tiles: Tiles(map: options.map), sharing: Sharing(store: store, bodies: bodies),
+            delivery: delivery, rules: Rules(store: store, bodies: bodies, watch: watch))
     }
 }

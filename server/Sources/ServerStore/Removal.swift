@@ -27,6 +27,7 @@ package enum Removal {
     /// Tables with few rows of a device.
     private static let others = [
         "latest", "presence", "ahead", "votes", "installations", "tokens", "ended_tokens", "links",
+        "alert_conditions", "alert_rules",
     ]
 
     /// Begins, within a transaction that has ended its tokens. The number of the device stays taken, and its name is free.

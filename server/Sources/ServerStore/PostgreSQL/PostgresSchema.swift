@@ -142,6 +142,13 @@ enum PostgresSchema {
         ALTER TABLE claims ADD COLUMN allow text, ADD COLUMN settings text;
         """,
         """
+        CREATE INDEX events_time ON events(time, id);
+        CREATE INDEX vehicle_events_time ON vehicle_events(time, id);
+        CREATE TABLE alert_conditions(
+            device bigint NOT NULL, rule bigint NOT NULL, since bigint NOT NULL, PRIMARY KEY (device, rule));
+        CREATE TABLE alert_watches(
+            rule bigint PRIMARY KEY, since bigint NOT NULL, round bigint NOT NULL, heard bigint NOT NULL);
+        INSERT INTO numbers VALUES ('rules', 1);
         CREATE TABLE alert_rules(
             id bigint PRIMARY KEY, name text NOT NULL UNIQUE, kind text NOT NULL, settings text NOT NULL,
             fleet_group bigint, device bigint, webhook text, secret text, mail text, mail_interval bigint NOT NULL,

@@ -127,6 +127,13 @@ enum SQLiteSchema {
         ALTER TABLE claims ADD COLUMN settings TEXT;
         """,
         """
+        CREATE INDEX events_time ON events(time, id);
+        CREATE INDEX vehicle_events_time ON vehicle_events(time, id);
+        CREATE TABLE alert_conditions(
+            device INTEGER NOT NULL, rule INTEGER NOT NULL, since INTEGER NOT NULL, PRIMARY KEY (device, rule)) STRICT, WITHOUT ROWID;
+        CREATE TABLE alert_watches(
+            rule INTEGER PRIMARY KEY, since INTEGER NOT NULL, round INTEGER NOT NULL, heard INTEGER NOT NULL) STRICT;
+        INSERT INTO numbers VALUES ('rules', 1);
         CREATE TABLE alert_rules(
             id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, settings TEXT NOT NULL,
             fleet_group INTEGER, device INTEGER, webhook TEXT, secret TEXT, mail TEXT, mail_interval INTEGER NOT NULL,

@@ -5,6 +5,7 @@ import * as fleet from "./fleet.js";
 import { copied } from "./dialog.js";
 import { watch as watchClock } from "./clock.js";
 import { watch as watchDatabase } from "./database.js";
+import { watch as watchAlerts } from "./notify.js";
 import { askOwnPassword } from "./password.js";
 import { here } from "./router.js";
 import { themeButton } from "./theme.js";
@@ -14,6 +15,8 @@ import { screen as list } from "./screens/list.js";
 import { screen as map } from "./screens/map.js";
 import { screen as vehicle } from "./screens/vehicle.js";
 import { screen as reports } from "./screens/reports.js";
+import { screen as events } from "./screens/events.js";
+import { screen as alerts } from "./screens/alerts.js";
 import { screen as fences } from "./screens/fences.js";
 import { screen as devices } from "./screens/devices.js";
 import { screen as users } from "./screens/users.js";
@@ -21,6 +24,7 @@ import { screen as users } from "./screens/users.js";
 const screens = {
     fleet: { title: "Fleet", make: list }, map: { title: "Map", make: map },
     vehicle: { title: "Vehicle", make: vehicle, isHidden: true },
+    events: { title: "Events", make: events }, alerts: { title: "Alerts", make: alerts },
     reports: { title: "Reports", make: reports },
     fences: { title: "Fences", make: fences, isAdmins: true }, devices: { title: "Devices", make: devices, isAdmins: true },
     users: { title: "Users", make: users, isAdmins: true },
@@ -128,6 +132,7 @@ function started() {
     fleet.open();
     watchClock();
     watchDatabase();
+    watchAlerts();
     show();
 }
 
@@ -139,6 +144,7 @@ whenEnded(() => {
     bar.hidden = true;
     watchClock();
     watchDatabase();
+    watchAlerts();
     show();
 });
 

@@ -2,17 +2,13 @@
 import { isAdmin, read } from "../api.js";
 import { commandForm, commandItem } from "../commands.js";
 import { h } from "../dom.js";
+import { eventText } from "../events.js";
 import { distance, duration, hourMinute, moment, speed, stamp, timeOfDay } from "../format.js";
 import { note } from "../router.js";
 import { speedOf, statusOf } from "../status.js";
 
 /** Events that are listed; a day of a vehicle that has more is looked at in pieces. */
 const MOST = 1000;
-
-const eventWords = {
-    geofence_enter: "Entered", geofence_exit: "Left", dwell: "Stayed in", ignition_on: "Ignition on", ignition_off: "Ignition off", power_lost: "External power lost",
-    power_restored: "External power back", trip_start: "Trip began", trip_end: "Trip ended", trip: "Trip",
-};
 
 export class Tabs {
     constructor(id, wanted, choose, seek, commandsRead) {
@@ -100,10 +96,9 @@ export class Tabs {
     }
 
     event(event) {
-        const time = Date.parse(event.timestamp), fence = event.geofence_id ?? event.data?.geofence_id;
-        const word = eventWords[event.kind] ?? String(event.kind).replaceAll("_", " ");
+        const time = Date.parse(event.timestamp);
         const detail = event.data && Object.keys(event.data).length ? h("pre", { tabindex: "0", "aria-label": "Details" }, JSON.stringify(event.data)) : null;
         return h("li", {}, h("button", { type: "button", title: moment(time), onclick: () => this.seek(time) },
-            h("span", { class: "line" }, h("strong", {}, fence ? `${word} ${fence}` : word), h("span", { class: "soft nowrap" }, timeOfDay(time)))), detail);
+            h("span", { class: "line" }, h("strong", {}, eventText(event)), h("span", { class: "soft nowrap" }, timeOfDay(time)))), detail);
     }
 }

@@ -1,0 +1,185 @@
+// What rules have found, and for admins the rules.
+import { isAdmin, read, send } from "../api.js";
+import { ask, confirm, secret } from "../dialog.js";
+import { announce, h } from "../dom.js";
+import { alertText } from "../events.js";
+import * as fleet from "../fleet.js";
+import { byName, moment, stamp, zone } from "../format.js";
+import { filters, newest } from "../newest.js";
+import * as notify from "../notify.js";
+import { address, note } from "../router.js";
+
+const AROUND = 1_800_000;
+
+/** Kinds of rules: what they are called; the types that they may wait for; what they are compared with, and how. */
+const kinds = {
+    geofence: { title: "Geofence", types: { enter: "is entered", exit: "is left", dwell: "is stayed in" } },
+    ignition: { title: "Ignition", types: { on: "is switched on", off: "is switched off" } },
+    power: { title: "External power", types: { lost: "is lost", back: "is back" } },
+    trip: { title: "Trip", types: { started: "is started", ended: "is ended" } },
+    silence: { title: "Silence", limit: { name: "minutes", label: "Minutes without an upload", least: 5, most: 525_600, value: 120 }, text: (limit) => `No upload for ${limit} min` },
+    battery: { title: "Low battery", limit: { name: "percent", label: "Below per cent", least: 1, most: 90, value: 20 }, text: (limit) => `Battery below ${limit} %` },
+    speed: { title: "Speed", limit: { name: "kilometers_per_hour", label: "Above km/h", least: 1, most: 1000, value: 130 }, text: (limit) => `Faster than ${limit} km/h` },
+    failing: { title: "Failing vehicle", text: () => "It tracks, and its receiver does not work" },
+};
+const titles = Object.fromEntries(Object.entries(kinds).map(([kind, { title }]) => [kind, title]));
+const deliveries = { waiting: ["open", "is waiting"], sent: ["done", "was sent"], failed: ["failed", "has failed"] };
+
+function condition(rule) {
+    const kind = Object.hasOwn(kinds, rule.kind) ? kinds[rule.kind] : null;
+    if (!kind) return rule.kind;
+    if (kind.text) return kind.text(rule[kind.limit?.name]);
+    const type = rule.type ? kind.types[rule.type] : Object.values(kind.types).join(", ");
+    return rule.fence ? `${kind.title} ${rule.fence}: ${type}` : `${kind.title}: ${type}`;
+}
+
+const watched = (rule) => (rule.group !== undefined ? `group ${rule.group}` : rule.device !== undefined ? rule.device_name ?? `device ${rule.device}` : "all vehicles");
+
+export function screen(main, parts, values) {
+    const chosen = Object.fromEntries(["kind", "group", "device"].map((name) => [name, values.get(name) ?? ""]));
+    const list = newest({
+        path: "/v1/alerts", name: "alerts", caption: "Alerts", heads: ["Time", "Vehicle", "What happened", "Rule", "Told"], nothing: "There are no alerts.",
+        query: () => Object.fromEntries(Object.entries(chosen).filter(([, value]) => value)),
+        cells: (alert) => {
+            const time = Date.parse(alert.timestamp);
+            return [moment(time), h("a", { href: address(["vehicle", alert.device], { from: stamp(time - AROUND), to: stamp(time + AROUND), at: stamp(time) }) }, alert.name),
+                alertText(alert), alert.rule.name ?? "a rule that is gone", told(alert)];
+        },
+    });
+    const bar = h("div"), rules = h("div"), bell = h("div");
+    const fill = () => bar.replaceChildren(filters(chosen, titles, () => {
+        note(chosen);
+        list.load();
+    }));
+    main.append(h("div", { class: "sheet" }, h("div", { class: "row spread" }, h("h1", {}, "Alerts"), bell), isAdmin() ? rules : "", isAdmin() ? h("h2", {}, "What was found") : "",
+        bar, list.element, h("p", { class: "soft" }, `Events older than an hour when they arrive are listed, and not sent. Times are those of ${zone}.`)));
+    showBell(bell);
+    fill();
+    list.load();
+    if (isAdmin()) showRules(rules);
+    const end = fleet.follow((news, isAll) => {
+        if (isAll && !bar.contains(document.activeElement)) fill();
+    });
+    return {
+        close() {
+            end();
+            list.close();
+        },
+    };
+}
+
+/** What became of it on its ways. */
+function told({ webhook, mail, reason }) {
+    const parts = [["Webhook", webhook], ["Mail", mail]].filter(([, state]) => Object.hasOwn(deliveries, state ?? ""));
+    if (!parts.length) return h("span", { class: "soft" }, "listed only");
+    return h("span", { title: reason ?? null }, parts.map(([name, state], index) => [index ? ", " : "", h("span", { class: `state ${deliveries[state][0]}` }, `${name} ${deliveries[state][1]}`)]));
+}
+
+function showBell(bell) {
+    if (!notify.isPossible()) {
+        bell.replaceChildren(h("span", { class: "soft" }, "Notifications need https."));
+        return;
+    }
+    if (notify.isDenied()) {
+        bell.replaceChildren(h("span", { class: "soft" }, "This browser does not allow notifications here."));
+        return;
+    }
+    const isOn = notify.isOn();
+    bell.replaceChildren(h("button", {
+        type: "button", "aria-pressed": String(isOn), title: "While this page is open, the browser shows what is found.", onclick: async () => {
+            await notify.turn(!isOn);
+            showBell(bell);
+        },
+    }, "Notifications"));
+}
+
+function showRules(place) {
+    const rows = h("tbody"), trouble = h("p", { class: "notice bad", role: "alert", hidden: true });
+    place.replaceChildren(h("div", { class: "row spread" }, h("h2", {}, "Rules"), h("button", { type: "button", class: "primary", onclick: () => edit(null) }, "Add a rule")), trouble,
+        h("div", { class: "table cards" }, h("table", {}, h("caption", { class: "hidden-text" }, "Rules"),
+            h("thead", {}, h("tr", {}, ["Rule", "Waits for", "Watches", "Tells", "Actions"].map((text) => h("th", { scope: "col" }, text)))), rows)));
+
+    async function fill() {
+        try {
+            const { rules } = await read("/v1/rules");
+            rows.replaceChildren(...rules.map((rule) => h("tr", {}, h("th", { scope: "row" }, rule.name), h("td", {}, condition(rule)),
+                h("td", { "data-label": "watches" }, watched(rule)), h("td", { "data-label": "tells" }, [rule.webhook, ...rule.mail].filter(Boolean).join(", ") || "this list alone"),
+                h("td", { class: "actions" }, h("button", { type: "button", "aria-label": `Edit ${rule.name}`, onclick: () => edit(rule) }, "Edit"), " ",
+                    h("button", { type: "button", class: "danger", "aria-label": `Remove ${rule.name}`, onclick: () => confirm(
+                        `Remove ${rule.name}?`, "What it has found stays listed; what was not sent yet is not sent any more.", "Remove", async () => {
+                            await send("DELETE", `/v1/rules/${rule.id}`);
+                            await fill();
+                        }) }, "Remove")))));
+            if (!rules.length) rows.append(h("tr", {}, h("td", { colspan: 5, class: "soft" }, "There are none. A rule says what is worth an alert, and who is told.")));
+            trouble.hidden = true;
+        } catch (problem) {
+            trouble.textContent = problem.message;
+            trouble.hidden = false;
+        }
+    }
+
+    function edit(rule) {
+        const old = rule ?? { name: "", kind: "geofence", mail: [], mail_interval_seconds: 300 };
+        const { rows: fields, body } = fieldsOf(old);
+        ask(rule ? `Edit ${rule.name}` : "Add a rule", fields, rule ? "Save" : "Add", async (elements) => {
+            const answer = await send(rule ? "PUT" : "POST", rule ? `/v1/rules/${rule.id}` : "/v1/rules", body(elements));
+            const saved = await answer.json();
+            await fill();
+            announce("The rule counts from now on.");
+            if (saved.secret) {
+                setTimeout(() => secret(`Secret of ${saved.name}`, "Whoever receives the webhook checks its signature with it.", saved.secret, null,
+                    "Anybody who has it can make webhooks that look like this server's."));
+            }
+        });
+    }
+
+    fill();
+}
+
+/** The fields of a rule, and the body of the request that they make. */
+function fieldsOf(old) {
+    const field = (label, input, hint = null) => h("label", { class: "field" }, label, input, hint && h("span", { class: "soft" }, hint));
+    const vehicles = [...fleet.vehicles.values()].filter(({ revoked, id }) => !revoked || id === old.device).sort(byName);
+    const groups = [...new Set([old.group, ...vehicles.map(({ group }) => group)].filter(Boolean))].sort();
+    const details = h("div", { class: "form column" });
+    const kind = h("select", { name: "kind", onchange: show }, Object.entries(titles).map(([value, text]) => h("option", { value, selected: value === old.kind }, text)));
+    const target = old.group !== undefined ? `group ${old.group}` : old.device !== undefined ? `device ${old.device}` : "";
+    const option = (value, text) => h("option", { value, selected: value === target }, text);
+
+    function show() {
+        const { types, limit } = kinds[kind.value], isOld = kind.value === old.kind;
+        details.replaceChildren(...[
+            kind.value === "geofence" && field("Id of the geofence", h("input", { name: "fence", value: (isOld && old.fence) || "", maxlength: 100, autocomplete: "off" }), "Left empty: any geofence."),
+            types && field("When it", h("select", { name: "type" }, h("option", { value: "" }, "does any of these"),
+                Object.entries(types).map(([value, text]) => h("option", { value, selected: isOld && value === old.type }, text)))),
+            limit && field(limit.label, h("input", { name: "limit", type: "number", min: limit.least, max: limit.most, required: true, value: (isOld && old[limit.name]) || limit.value })),
+        ].filter(Boolean));
+        details.hidden = !details.children.length;
+    }
+
+    show();
+    return {
+        rows: [
+            field("Name", h("input", { name: "name", value: old.name, required: true, maxlength: 100, autocomplete: "off" })), field("Kind", kind), details,
+            field("Watches", h("select", { name: "target" }, option("", "all vehicles"),
+                groups.length ? h("optgroup", { label: "Vehicles of a group" }, groups.map((name) => option(`group ${name}`, name))) : "",
+                h("optgroup", { label: "One vehicle" }, vehicles.map(({ id, name }) => option(`device ${id}`, name))))),
+            field("Mail to", h("input", { name: "mail", value: old.mail.join(", "), autocomplete: "off" }), "Addresses with commas between them; left empty: no mail."),
+            field("Minutes between two mails at least", h("input", { name: "interval", type: "number", min: 1, max: 1440, required: true, value: Math.round(old.mail_interval_seconds / 60) })),
+            old.webhook ? h("label", { class: "choice" }, h("input", { type: "checkbox", name: "keep", checked: true }), `Keep the webhook to ${old.webhook}`) : "",
+            field("Webhook", h("input", { name: "webhook", type: "url", maxlength: 2000, autocomplete: "off", placeholder: "https://" }),
+                old.webhook ? "Another address in its place. The old one is not shown in full." : "Left empty: no webhook. Its secret is shown once, when the rule is saved."),
+        ],
+        body(elements) {
+            const [, what, value] = elements.target.value.match(/^(group|device) (.*)$/s) ?? [];
+            const { types, limit } = kinds[kind.value], webhook = elements.webhook.value.trim();
+            return {
+                name: elements.name.value.trim(), kind: kind.value, mail: elements.mail.value.split(/[\s,;]+/).filter(Boolean), mail_interval_seconds: Number(elements.interval.value) * 60,
+                ...(types && elements.type.value && { type: elements.type.value }), ...(kind.value === "geofence" && { fence: elements.fence.value.trim() }),
+                ...(limit && { [limit.name]: Number(elements.limit.value) }), ...(what === "group" && { group: value }), ...(what === "device" && { device: Number(value) }),
+                // Without a word of it, it stays.
+                ...(webhook || !elements.keep?.checked ? { webhook } : {}),
+            };
+        },
+    };
+}

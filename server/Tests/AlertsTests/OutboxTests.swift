@@ -20,7 +20,7 @@ private final class Outbox {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         store = try Store(.sqlite(folder.appending(path: "server.db").path)) { _ in }
         let rule = rule
-        try await store.write { session throws(StoreError) in
+        _ = try await store.write { session throws(StoreError) in
             try session.run(
                 """
                 INSERT INTO alert_rules(id, name, kind, settings, webhook, secret, mail, mail_interval, created, author)

@@ -126,7 +126,7 @@ let package = Package(
         test(
             "API",
             [
-                "Accounts", "EnvelopeReader", "ServerStore", beekond("Base"),
+                "Accounts", "Alerts", "EnvelopeReader", "ServerStore", beekond("Base"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ]),

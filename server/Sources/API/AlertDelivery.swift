@@ -60,6 +60,8 @@ final class AlertDelivery: Service {
     private let page: String?
     /// Seconds for which something is tried.
     private let patience: Int64
+    /// What to look at when nothing is accepted.
+    private let advice: String
     private let logger: Logger
     private let calls: AsyncStream<Void>
     private let alarm: AsyncStream<Void>.Continuation
@@ -72,6 +74,9 @@ final class AlertDelivery: Service {
         page = options.publicURL.map { "\($0)/#/alerts" }
         // What tells of a place is not kept for longer than the place.
         patience = min(AlertOutbox.patience, options.retentionDays.map { Int64($0) * 86_400 } ?? .max)
+        advice =
+            options.isConfined
+            ? ". The service may not reach other machines; its drop-in alerts.conf opens the network" : ""
         self.logger = logger
         (calls, alarm) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -245,7 +250,8 @@ final class AlertDelivery: Service {
         do {
             try await store.write(isRepeatable: true) { session throws(StoreError) in try body(now, session) }
         } catch {
-            logger.error("alerts: what came of an attempt cannot be noted, so that it is made again: \(error)")
+            logger.error(
+                "alerts: what came of an attempt cannot be noted, so that it is made again: \(error)")
         }
     }
 
@@ -264,7 +270,7 @@ final class AlertDelivery: Service {
             case .retry(_, let reason):
                 state.counts[keyPath: path].failed += 1
                 return state.failing.insert(place).inserted
-                    ? "alerts: what rule '\(name)' sends by \(place.channel) is not accepted: \(reason); it is tried again for 3 days"
+                    ? "alerts: what rule '\(name)' sends by \(place.channel) is not accepted: \(reason); it is tried again for 3 days\(advice)"
                     : nil
             case .givenUp(let reason):
                 state.counts[keyPath: path].failed += 1
@@ -279,7 +285,8 @@ final class AlertDelivery: Service {
     /// At most once a minute.
     private func tell(isLast: Bool) {
         let lost = state.withLock { state in
-            guard !state.lost.isEmpty, isLast || state.lastTold.map({ .now - $0 >= Self.minute }) ?? true else {
+            guard !state.lost.isEmpty, isLast || state.lastTold.map({ .now - $0 >= Self.minute }) ?? true
+            else {
                 return [(place: Place, what: (name: String, count: Int, reason: String))]()
             }
             defer { state.lost = [:] }

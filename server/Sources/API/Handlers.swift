@@ -20,8 +20,8 @@ struct Handlers: Sendable {
     let operation: Operation
     let tiles: Tiles
     let sharing: Sharing
-    let rules: Rules
     let delivery: AlertDelivery
+    let rules: Rules
 
     /// One request, whose right has been checked.
     struct Call {

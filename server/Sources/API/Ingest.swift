@@ -17,6 +17,7 @@ struct Ingest: Sendable {
     let meters: Meters
     let clock: ClockKeeper
     let watch: AlertWatch
+    let delivery: AlertDelivery
     let logger: Logger
 
     func answer(
@@ -30,6 +31,7 @@ struct Ingest: Sendable {
         let receipt = try await store.submit(
             submission(of: batch, from: device, identity, now: now))
         meters.note(receipt, after: .now - start)
+        if receipt.hasAlerts { delivery.wake() }
         if let other = receipt.otherInstallation, let isLast = meters.isWorthALine(for: device) {
             let rest = isLast ? ". More of this device are counted and not logged" : ""
             logger.warning(

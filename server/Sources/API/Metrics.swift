@@ -114,11 +114,13 @@ struct Metrics: Sendable {
     }
 
     private static func append(
-        _ counts: AlertDelivery.Counts, _ facts: AlertOutbox.Facts, at now: Timestamp, to text: inout MetricText
+        _ counts: AlertDelivery.Counts, _ facts: AlertOutbox.Facts, at now: Timestamp,
+        to text: inout MetricText
     ) {
         text.begin(
             "beekon_server_alerts_total", "counter",
-            "Attempts of this server to send alerts, by what became of them: given_up ones are among those that failed.")
+            "Attempts of this server to send alerts, by what became of them: given_up ones are among those that failed."
+        )
         for (channel, counts) in [("webhook", counts.webhooks), ("mail", counts.mails)] {
             for (result, count) in [
                 ("accepted", counts.accepted), ("failed", counts.failed), ("given_up", counts.givenUp),
@@ -127,7 +129,8 @@ struct Metrics: Sendable {
             }
         }
         let waiting = [("webhook", facts.webhooks), ("mail", facts.mails)]
-        text.begin("beekon_server_alerts_waiting", "gauge", "Alerts and mails that wait to be sent, of all servers.")
+        text.begin(
+            "beekon_server_alerts_waiting", "gauge", "Alerts and mails that wait to be sent, of all servers.")
         for (channel, facts) in waiting { text.add(Double(facts.count), [("channel", channel)]) }
         text.begin(
             "beekon_server_alerts_waiting_seconds", "gauge", "For how long the oldest of these has waited.")

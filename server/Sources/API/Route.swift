@@ -206,7 +206,8 @@ enum Route: Equatable {
         case .rule: [.put, .delete]
         case .user, .claim, .command, .group, .link, .data: [.delete]
         case .password, .ownPassword, .userGroups: [.put]
-        case .shared, .locations, .events, .trips, .fleetTrips, .fleetEvents, .alerts, .log, .stream, .session,
+        case .shared, .locations, .events, .trips, .fleetTrips, .fleetEvents, .alerts, .log, .stream,
+            .session,
             .key, .description, .doctor,
             .metrics, .tile, .live, .ready:
             [.get]

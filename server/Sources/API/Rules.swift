@@ -102,7 +102,8 @@ struct Rules: Sendable {
             if index > 0 { text.append(UInt8(ascii: ",")) }
             JSONString.append(address, to: &text)
         }
-        text += #"],"mail_interval_seconds":\#(rule.mailInterval),"created":"\#(rule.created.iso8601)","author":"#
+        text +=
+            #"],"mail_interval_seconds":\#(rule.mailInterval),"created":"\#(rule.created.iso8601)","author":"#
             .utf8
         JSONString.append(rule.author, to: &text)
         if let secret { text += #","secret":"\#(secret)""#.utf8 }
@@ -160,7 +161,8 @@ extension RuleDraft {
         if let fence = try fields.optionalText("fence"), !fence.isEmpty {
             guard kind == .geofence else { throw Problem(field: "fence", "only geofence has a fence") }
             guard Devices.canBe(fence) else {
-                throw Problem(field: "fence", "a fence's id has 1 to 100 characters, and no control characters")
+                throw Problem(
+                    field: "fence", "a fence's id has 1 to 100 characters, and no control characters")
             }
             condition.fence = fence
         }
@@ -180,7 +182,7 @@ extension RuleDraft {
         guard let addresses = try fields.texts("mail", most: mostAddresses) else {
             throw Problem(field: "mail", "mail is a list of at most \(mostAddresses) addresses")
         }
-        for address in addresses where !MailAddress.isPlain(address) {
+        for address in addresses where MailAddress(address) == nil {
             throw Problem(field: "mail", "'\(address.prefix(80))' is no address such as ada@example.org")
         }
         return addresses
@@ -240,36 +242,5 @@ enum WebhookAddress {
                 && host.dropFirst().dropLast().allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." }
         }
         return MailAddress.isDomain(host)
-    }
-}
-
-/// Addresses of mail in the form that all servers take: nothing that is quoted, no comments, ASCII.
-enum MailAddress {
-    static func isPlain(_ text: String) -> Bool {
-        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
-        guard parts.count == 2, (1...64).contains(parts[0].utf8.count) else { return false }
-        let words = parts[0].split(separator: ".", omittingEmptySubsequences: false)
-        return words.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy(isOfWord) } && isDomain(parts[1])
-    }
-
-    private static func isOfWord(_ byte: UInt8) -> Bool {
-        isAlphanumeric(byte) || "!#$%&'*+-/=?^_`{|}~".utf8.contains(byte)
-    }
-
-    static func isDomain(_ text: Substring) -> Bool {
-        guard (1...253).contains(text.utf8.count) else { return false }
-        return text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in
-            (1...63).contains(label.utf8.count) && !label.hasPrefix("-") && !label.hasSuffix("-")
-                && label.utf8.allSatisfy { isAlphanumeric($0) || $0 == UInt8(ascii: "-") }
-        }
-    }
-
-    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "a")...UInt8(ascii: "z"):
-            true
-        default: false
-        }
     }
 }

@@ -19,8 +19,8 @@ package struct Server: Sendable {
     private let clock: ClockKeeper
     private let meters = Meters()
     private let removals: Removals
-    private let watch: AlertWatch
     private let delivery: AlertDelivery
+    private let watch: AlertWatch
     private let mill = PasswordMill()
     let logger: Logger
 
@@ -35,8 +35,8 @@ package struct Server: Sendable {
         clock = ClockKeeper(store: store, logger: logger)
         gatekeeper = Gatekeeper(store: store, clock: clock)
         removals = Removals(store: store, clock: clock, logger: logger)
-        watch = AlertWatch(store: store, clock: clock, logger: logger)
         delivery = AlertDelivery(store: store, clock: clock, options: options, logger: logger)
+        watch = AlertWatch(store: store, clock: clock, logger: logger)
         self.logger = logger
     }
 
@@ -83,7 +83,7 @@ package struct Server: Sendable {
             ingest: Ingest(
                 store: store, bodies: bodies, retentionDays: options.retentionDays,
                 commands: CommandText(key: options.signingKey), meters: meters, clock: clock,
-                watch: watch, logger: logger),
+                watch: watch, delivery: delivery, logger: logger),
             logs: Logs(store: store, bodies: bodies, lists: lists),
             exchange: TokenExchange(
                 store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime, meters: meters,
@@ -100,6 +100,6 @@ package struct Server: Sendable {
             login: Login(store: store, bodies: bodies, passwords: Passwords(store: store, mill: mill)),
             operation: Operation(store: store, bodies: bodies, options: options, clock: clock),
             tiles: Tiles(map: options.map), sharing: Sharing(store: store, bodies: bodies),
-            rules: Rules(store: store, bodies: bodies, watch: watch), delivery: delivery)
+            delivery: delivery, rules: Rules(store: store, bodies: bodies, watch: watch))
     }
 }

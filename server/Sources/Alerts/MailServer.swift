@@ -1,34 +1,47 @@
-/// An address of a person or a program, as `user@example.org`: what stands in a header and in an SMTP command as it is.
+/// An address of mail in the form that all servers take: nothing that is quoted, no comments, ASCII. It stands in a header and in a
+/// command of SMTP as it is.
 package struct MailAddress: Equatable, Sendable {
     package let text: String
 
     /// Bytes; RFC 5321 allows no more.
-    package static let longest = 254
+    private static let longest = 254
 
-    /// Takes what mail servers commonly do: printable ASCII without quotation marks, and a domain.
-    ///
     /// - Returns: nil for anything else, line breaks above all.
     package init?(_ text: String) {
-        let special = Array(#"()<>[]:;,\" @"#.utf8)
-        let bytes = Array(text.utf8)
-        guard bytes.count <= Self.longest, let at = bytes.lastIndex(of: UInt8(ascii: "@")) else { return nil }
-        let (local, domain) = (bytes[..<at], bytes[(at + 1)...])
-        guard !local.isEmpty, local.count <= 64, local.first != UInt8(ascii: "-"),
-            local.allSatisfy({ (33...126).contains($0) && !special.contains($0) }),
-            !domain.isEmpty, domain.first != UInt8(ascii: "."), domain.last != UInt8(ascii: "."),
-            domain.allSatisfy({ byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."):
-                    true
-                default: false
-                }
-            })
+        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+        guard text.utf8.count <= Self.longest, parts.count == 2, (1...64).contains(parts[0].utf8.count),
+            // It would be an option of some programs.
+            !parts[0].hasPrefix("-")
+        else { return nil }
+        let words = parts[0].split(separator: ".", omittingEmptySubsequences: false)
+        guard words.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(Self.isOfWord) }), Self.isDomain(parts[1])
         else { return nil }
         self.text = text
     }
 
     var domain: Substring { text[text.index(after: text.lastIndex(of: "@") ?? text.startIndex)...] }
+
+    private static func isOfWord(_ byte: UInt8) -> Bool {
+        isAlphanumeric(byte) || "!#$%&'*+-/=?^_`{|}~".utf8.contains(byte)
+    }
+
+    /// Whether it has the form of a host's name.
+    package static func isDomain(_ text: Substring) -> Bool {
+        guard (1...253).contains(text.utf8.count) else { return false }
+        return text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in
+            (1...63).contains(label.utf8.count) && !label.hasPrefix("-") && !label.hasSuffix("-")
+                && label.utf8.allSatisfy { isAlphanumeric($0) || $0 == UInt8(ascii: "-") }
+        }
+    }
+
+    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"):
+            true
+        default: false
+        }
+    }
 }
 
 /// Where mail is handed in, and whose it is.
@@ -66,7 +79,8 @@ package struct MailServer: Equatable, Sendable {
         if rest.hasSuffix("/") { rest = rest.dropLast() }
         guard let host = Self.host(rest) else {
             throw Invalid(
-                reason: "the address of a mail server is smtp://host or smtp://host:port, with nothing behind it"
+                reason:
+                    "the address of a mail server is smtp://host or smtp://host:port, with nothing behind it"
             )
         }
         self.url = (isTLS ? "smtps://" : "smtp://") + rest
@@ -74,7 +88,9 @@ package struct MailServer: Equatable, Sendable {
         isEncrypted = isTLS || !(isLocal || mayBePlain)
         guard let (name, address) = Self.sender(from) else {
             throw Invalid(
-                reason: "the sender of mail is an address, such as fleet@example.org or Our fleet <fleet@example.org>")
+                reason:
+                    "the sender of mail is an address, such as fleet@example.org or Our fleet <fleet@example.org>"
+            )
         }
         self.from = address
         fromName = name
@@ -97,7 +113,9 @@ package struct MailServer: Equatable, Sendable {
         guard text.utf8.count <= 300, text.utf8.allSatisfy({ (33...126).contains($0) }),
             !text.contains(where: { "@/?#\\\"<>".contains($0) })
         else { return nil }
-        let end = text.hasPrefix("[") ? text.firstIndex(of: "]").map { text.index(after: $0) } : text.firstIndex(of: ":")
+        let end =
+            text.hasPrefix("[")
+            ? text.firstIndex(of: "]").map { text.index(after: $0) } : text.firstIndex(of: ":")
         let host = end.map { text[..<$0] } ?? text
         guard !host.isEmpty else { return nil }
         let port = end.map { text[$0...] } ?? ""

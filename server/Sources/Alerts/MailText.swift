@@ -115,7 +115,8 @@ package struct MailText: Sendable {
     /// The value of a header: as it is where it is short ASCII, else in encoded words.
     static func unstructured(_ text: String) -> String {
         let text = line(text)
-        let isPlain = text.utf8.count <= 60 && !text.contains("=?") && text.utf8.allSatisfy { (32...126).contains($0) }
+        let isPlain =
+            text.utf8.count <= 60 && !text.contains("=?") && text.utf8.allSatisfy { (32...126).contains($0) }
         return isPlain && text.first != " " && text.last != " " && !text.isEmpty ? text : encodedWords(text)
     }
 

@@ -64,7 +64,9 @@ extension AlertOutbox {
                 guard let mail = row[0].integer, let rule = row[1].integer, let created = row[2].integer
                 else { continue }
                 jobs += try claim(
-                    Waiting(mail: mail, rule: rule, created: created, message: row[3].text, isAccepted: row[4] != .null),
+                    Waiting(
+                        mail: mail, rule: rule, created: created, message: row[3].text,
+                        isAccepted: row[4] != .null),
                     most - jobs.count, by: server, page: page, now, session)
             }
             return jobs
@@ -210,7 +212,8 @@ extension AlertOutbox {
             "SELECT due, handed FROM alert_recipients WHERE mail = $1", .integer(mail))
         if recipients.allSatisfy({ $0[0] == .null }) {
             try session.run(
-                "UPDATE alert_mails SET done = $1, message = NULL WHERE id = $2", .integer(now), .integer(mail)
+                "UPDATE alert_mails SET done = $1, message = NULL WHERE id = $2", .integer(now),
+                .integer(mail)
             )
         } else if recipients.allSatisfy({ $0[1].integer == 0 }) {
             try session.run("UPDATE alert_mails SET message = NULL WHERE id = $1", .integer(mail))

@@ -48,7 +48,8 @@ extension AlertOutbox {
         var last: (time: Int64, reason: String?) = (0, nil)
         for table in ["alerts", "alert_recipients"] {
             failed +=
-                try session.run("SELECT count(*) FROM \(table) WHERE failed > $1", day).first?.first?.integer ?? 0
+                try session.run("SELECT count(*) FROM \(table) WHERE failed > $1", day).first?.first?.integer
+                ?? 0
             if let row = try session.run(
                 "SELECT failed, reason FROM \(table) WHERE failed > $1 ORDER BY failed DESC LIMIT 1", day
             ).first, let time = row[0].integer, time > last.time {
@@ -61,7 +62,8 @@ extension AlertOutbox {
             mails: try waiting(
                 "SELECT count(*), min(created) FROM alerts WHERE mail = 0",
                 "SELECT count(*), min(created) FROM alert_mails WHERE done IS NULL"),
-            failed: failed, reason: last.reason, mailRules: Int64(rules.count { $0[1].text?.isEmpty == false }),
+            failed: failed, reason: last.reason,
+            mailRules: Int64(rules.count { $0[1].text?.isEmpty == false }),
             remoteWebhooks: Int64(
                 rules.count { $0[0].text.map { !WebAddress.isLocal(WebAddress.host($0)) } ?? false }))
     }
@@ -102,8 +104,11 @@ extension AlertOutbox {
             """
             DELETE FROM alerts WHERE (device, id) IN (SELECT device, id FROM alerts WHERE created < $1 LIMIT $2)
             """, .integer(age - kept), .integer(step))
-        let oldest = try session.run("SELECT id, created FROM alert_mails ORDER BY id LIMIT $1", .integer(step))
-        guard let last = oldest.last(where: { $0[1].integer.map { $0 < age - kept } ?? false })?[0] else { return }
+        let oldest = try session.run(
+            "SELECT id, created FROM alert_mails ORDER BY id LIMIT $1", .integer(step))
+        guard let last = oldest.last(where: { $0[1].integer.map { $0 < age - kept } ?? false })?[0] else {
+            return
+        }
         try session.run("DELETE FROM alert_recipients WHERE mail <= $1", last)
         try session.run("DELETE FROM alert_mails WHERE id <= $1", last)
     }

@@ -139,7 +139,8 @@ extension Reading {
         _ statement: inout Statement, to selection: Selection, before start: Place, _ prefix: String
     ) {
         let time = statement.place(Cell.integer(start.time.milliseconds))
-        statement.sql += " AND (\(prefix)time, \(prefix)id) < (\(time), \(statement.place(Cell.id(start.id))))"
+        statement.sql +=
+            " AND (\(prefix)time, \(prefix)id) < (\(time), \(statement.place(Cell.id(start.id))))"
         // The first column by itself: it names the partitions.
         statement.sql += " AND \(prefix)time <= \(time)"
         let from = statement.place(Cell.integer(selection.range.lowerBound.milliseconds))

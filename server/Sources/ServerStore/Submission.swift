@@ -99,6 +99,8 @@ package struct Receipt: Equatable, Sendable {
     package var otherInstallation: UUIDv7?
     /// The id of the batch was known, with other rows.
     package var hasOtherRows = false
+    /// Something of its device is in the outbox of alerts now.
+    package var hasAlerts = false
     /// Counter of the signed list with these commands: greater than any before. nil when nothing is signed.
     package var counter: Int64?
 

@@ -1,3 +1,4 @@
+import API
 import ArgumentParser
 import Base
 import Glibc
@@ -11,6 +12,7 @@ struct Doctor: AsyncParsableCommand {
             "Check the database, rights, disk, users, keys and alerts. Exits with 1 when something is wrong.")
 
     @OptionGroup var database: DatabaseOption
+    @OptionGroup(visibility: .hidden) var mail: MailOption
 
     private enum Verdict: String {
         case ok = "ok  "
@@ -25,14 +27,18 @@ struct Doctor: AsyncParsableCommand {
             print("\(verdict.rawValue)  \(text)")
         }
         let place: String
+        // With PostgreSQL, this answers for the servers.
+        var options = ServerOptions(address: .socket(""))
         do {
-            place = try database.place
+            let settings = try database.settings()
+            place = database.place(settings)
+            try mail.apply(settings, to: &options)
         } catch {
             tell(.bad, "configuration: \(error)")
             throw ExitCode(1)
         }
         do {
-            let bytes = try await LocalClient(database: place).ask(.get, "/v1/doctor")
+            let bytes = try await LocalClient(database: place, options: options).ask(.get, "/v1/doctor")
             judge(try Answer.read(Answer.Facts.self, bytes), tell)
         } catch {
             tell(.bad, "database: \(error)")
@@ -100,11 +106,14 @@ struct Doctor: AsyncParsableCommand {
         }
         if let trouble = alerts.mailTrouble { complain("\(trouble); no mail is sent") }
         if alerts.mailRules > 0, !alerts.mailServer, alerts.mailTrouble == nil {
-            complain("\(alerts.mailRules) rules ask for mail, and no mail server is configured: smtp and smtp_from")
+            complain(
+                "\(alerts.mailRules) rules ask for mail, and no mail server is configured: smtp and smtp_from"
+            )
         }
         if alerts.isShutIn {
             complain(
-                "the service may not reach other machines; its drop-in alerts.conf opens the network: see beekon-server(8)")
+                "the service may not reach other machines; its drop-in alerts.conf opens the network: see beekon-server(8)"
+            )
         }
         for (name, waiting) in [("webhooks", alerts.webhooks), ("mail", alerts.mails)] {
             guard let since = waiting.since.flatMap({ Timestamp(iso8601: $0) }), let now,

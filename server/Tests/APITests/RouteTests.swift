@@ -1,4 +1,5 @@
 import Accounts
+import Alerts
 import Base
 import ServerStore
 import Testing
@@ -186,7 +187,8 @@ extension Route {
     @Test(
         "a webhook that may be asked for",
         arguments: [
-            "https://example.org", "http://example.org:8080/a/b?c=d", "https://[::1]/x", "http://10.0.0.7/hook",
+            "https://example.org", "http://example.org:8080/a/b?c=d", "https://[::1]/x",
+            "http://10.0.0.7/hook",
             "HTTPS://hooks.example.org/T0/%20x",
         ]) func webhooks(text: String)
     {
@@ -196,7 +198,8 @@ extension Route {
     @Test(
         "a webhook that may not",
         arguments: [
-            "ftp://example.org", "example.org", "https://", "https:///x", "https://a b", "https://ada:x@example.org",
+            "ftp://example.org", "example.org", "https://", "https:///x", "https://a b",
+            "https://ada:x@example.org",
             "https://example.org/\r\nHost: x", "https://example.org:0/", "https://example.org:65536/",
             "https://example.org:x/", "https://example.org/#x", "file:///etc/passwd", "https://ex_ample.org",
             "https://example.org/é", "https://[::1]x/", "https://[]/",
@@ -216,13 +219,16 @@ extension Route {
         "addresses of mail",
         arguments: [
             ("ada@example.org", true), ("a.d+fleet@mail.example.org", true), ("ada@localhost", true),
-            ("ada", false), ("@example.org", false), ("ada@", false), ("a@b@c", false), ("ada@example.org\r\nBcc: x", false),
-            ("ada@example.org\n", false), ("a b@example.org", false), ("ada@exa mple.org", false), ("a..b@example.org", false),
-            ("ada@-example.org", false), ("ada,b@example.org", false), ("<ada@example.org>", false), ("ada@example..org", false),
+            ("ada", false), ("@example.org", false), ("ada@", false), ("a@b@c", false),
+            ("ada@example.org\r\nBcc: x", false),
+            ("ada@example.org\n", false), ("a b@example.org", false), ("ada@exa mple.org", false),
+            ("a..b@example.org", false),
+            ("ada@-example.org", false), ("ada,b@example.org", false), ("<ada@example.org>", false),
+            ("ada@example..org", false),
             ("\"a\"@example.org", false), ("ad\u{e4}@example.org", false), ("", false),
         ]) func mail(text: String, isGood: Bool)
     {
-        #expect(MailAddress.isPlain(text) == isGood)
+        #expect((MailAddress(text) != nil) == isGood)
     }
 }
 

@@ -11,8 +11,11 @@ import Testing
     private func text(_ rule: String, _ texts: [String], count: Int64? = nil) throws -> MailText {
         MailText(
             number: 17, rule: rule, time: Samples.time,
-            recipients: [try #require(MailAddress("ada@example.org")), try #require(MailAddress("bob@example.net"))],
-            lines: texts.map { MailText.Line(time: Samples.time, text: $0) }, count: count ?? Int64(texts.count),
+            recipients: [
+                try #require(MailAddress("ada@example.org")), try #require(MailAddress("bob@example.net")),
+            ],
+            lines: texts.map { MailText.Line(time: Samples.time, text: $0) },
+            count: count ?? Int64(texts.count),
             page: "https://fleet.example.org/#/alerts")
     }
 
@@ -20,7 +23,8 @@ import Testing
         let message = try text("Depot", ["van 7 has left Depot"]).message(
             from: server("Our fleet <fleet@example.org>"))
         #expect(
-            message == """
+            message
+                == """
                 Date: Tue, 09 Jun 2026 10:13:20 +0000
                 From: "Our fleet" <fleet@example.org>
                 To: ada@example.org,
@@ -47,8 +51,10 @@ import Testing
     }
 
     @Test("names begin no header, and no line of their own") func injection() throws {
-        let message = try text("a\r\nBcc: eve@example.com", ["x\r\n\r\n.\r\nMAIL FROM:<eve@example.com>\u{2028}y\u{0}"])
-            .message(from: server())
+        let message = try text(
+            "a\r\nBcc: eve@example.com", ["x\r\n\r\n.\r\nMAIL FROM:<eve@example.com>\u{2028}y\u{0}"]
+        )
+        .message(from: server())
         let parts = message.split(separator: "\r\n\r\n", maxSplits: 1)
         #expect(!parts[0].contains("\nBcc") && !parts[0].contains("\nMAIL"))
         #expect(parts[1].contains("  x    .  MAIL FROM:<eve@example.com> y \r\n"))
@@ -56,7 +62,9 @@ import Testing
         #expect(!message.replacing("\r\n", with: "").contains { $0 == "\r" || $0 == "\n" })
     }
 
-    @Test("what is not ASCII is in encoded words, none of them too long, and no character cut") func words() throws {
+    @Test("what is not ASCII is in encoded words, none of them too long, and no character cut") func words()
+        throws
+    {
         let rule = String(repeating: "Häfen 🚚 ", count: 20)
         let message = try text(rule, ["x"]).message(from: server("Flotte Köln <f@example.org>"))
         #expect(message.utf8.allSatisfy { $0 < 128 })
@@ -67,7 +75,8 @@ import Testing
     @Test(
         "quoted-printable",
         arguments: [
-            ("a=b", "a=3Db"), ("ä", "=C3=A4"), ("end ", "end=20"), ("tab\t", "tab=09"), ("a\nb\n", "a\r\nb\r\n"),
+            ("a=b", "a=3Db"), ("ä", "=C3=A4"), ("end ", "end=20"), ("tab\t", "tab=09"),
+            ("a\nb\n", "a\r\nb\r\n"),
             (".", "."), ("", ""),
             (String(repeating: "x", count: 80), String(repeating: "x", count: 75) + "=\r\nxxxxx"),
         ])
@@ -75,7 +84,11 @@ import Testing
         #expect(MailText.quotedPrintable(text) == expected)
     }
 
-    @Test("days of the week", arguments: [(0, "Thu, 01 Jan 1970 00:00:00 +0000"), (951_782_400_000, "Tue, 29 Feb 2000 00:00:00 +0000")] as [(Int64, String)])
+    @Test(
+        "days of the week",
+        arguments: [
+            (0, "Thu, 01 Jan 1970 00:00:00 +0000"), (951_782_400_000, "Tue, 29 Feb 2000 00:00:00 +0000"),
+        ] as [(Int64, String)])
     func dates(_ milliseconds: Int64, _ expected: String) {
         #expect(MailText.date(Timestamp(milliseconds: milliseconds)) == expected)
     }
@@ -101,15 +114,19 @@ import Testing
             ("smtp://127.0.0.1:2525/", false, false), ("smtp://[::1]:25", false, false),
         ])
     func encryption(_ url: String, mayBePlain: Bool, isEncrypted: Bool) throws {
-        #expect(try MailServer(url: url, from: "a@example.org", mayBePlain: mayBePlain).isEncrypted == isEncrypted)
+        #expect(
+            try MailServer(url: url, from: "a@example.org", mayBePlain: mayBePlain).isEncrypted == isEncrypted
+        )
     }
 
     @Test(
         "what is no mail server, or no sender",
         arguments: [
             ("http://mail.example.org", "a@example.org"), ("smtp://", "a@example.org"),
-            ("smtp://user:word@mail.example.org", "a@example.org"), ("smtp://mail.example.org/x", "a@example.org"),
-            ("smtp://mail.example.org:0", "a@example.org"), ("smtp://mail.example.org:65536", "a@example.org"),
+            ("smtp://user:word@mail.example.org", "a@example.org"),
+            ("smtp://mail.example.org/x", "a@example.org"),
+            ("smtp://mail.example.org:0", "a@example.org"),
+            ("smtp://mail.example.org:65536", "a@example.org"),
             ("smtp://mail.example.org", "nobody"), ("smtp://mail.example.org", "A\r\nB <a@example.org>"),
             ("smtp://mail.example.org", "A <a@example.org"),
         ])

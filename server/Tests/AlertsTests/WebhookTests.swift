@@ -14,7 +14,9 @@ import Testing
                 == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")
     }
 
-    @Test("nothing is signed with what is no secret", arguments: ["", "whsec_", "whsec_AAAA", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"])
+    @Test(
+        "nothing is signed with what is no secret",
+        arguments: ["", "whsec_", "whsec_AAAA", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"])
     func secrets(_ secret: String) throws {
         let id = try #require(UUIDv7("019eabdf-5200-7c3e-9f10-2a4b6c8d0e20"))
         #expect(Webhook.headers(id: id, time: Samples.time, body: [], secret: secret) == nil)
@@ -32,11 +34,12 @@ import Testing
     @Test("a body tells the alert; its bytes are the same in each version") func body() throws {
         let id = try #require(UUIDv7("019eabdf-5200-7c3e-9f10-2a4b6c8d0e20"))
         let alert = Alert(
-            id: id, rule: 1, device: 7, time: Samples.time, kind: "geofence", text: "van \"7\" has left Häfen\n",
+            id: id, rule: 1, device: 7, time: Samples.time, kind: "geofence",
+            text: "van \"7\" has left Häfen\n",
             object: #"{"vehicle":7}"#)
         #expect(
             String(decoding: Webhook.body(of: alert), as: UTF8.self)
-                == #"{"id":"019eabdf-5200-7c3e-9f10-2a4b6c8d0e20","type":"geofence","timestamp":"2026-06-09T10:13:20.000Z","text":"van \"7\" has left Häfen\n","data":{"vehicle":7}}"#
+                == #"{"id":"019eabdf-5200-7c3e-9f10-2a4b6c8d0e20","type":"geofence","timestamp":"2026-06-09T10:13:20.000Z","text":"van \"7\" has left Häfen\u000a","data":{"vehicle":7}}"#
         )
     }
 

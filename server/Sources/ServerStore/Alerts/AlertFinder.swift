@@ -15,7 +15,9 @@ enum AlertFinder {
     }
 
     /// - Parameter uploads: in the order in which devices are locked.
-    static func note(_ uploads: [NewRows], in session: any Session) throws(StoreError) {
+    /// - Returns: devices of which there is something new.
+    static func note(_ uploads: [NewRows], in session: any Session) throws(StoreError) -> Set<Int64> {
+        var devices: Set<Int64> = []
         for rows in uploads {
             guard let rules = rows.submission.rules, rules.isConcerned(by: rows),
                 let vehicle = try vehicle(rows.submission.device, in: session)
@@ -27,9 +29,12 @@ enum AlertFinder {
             found += happened.sorted { $0.alert.time > $1.alert.time }.prefix(max(0, most - found.count))
             // The oldest first: so they are numbered, and sent.
             for one in found.reversed() {
-                try AlertOutbox.add(one.alert, of: one.rule, now: rows.submission.wall, in: session)
+                let isNew = try AlertOutbox.add(
+                    one.alert, of: one.rule, now: rows.submission.wall, in: session)
+                if isNew { devices.insert(vehicle.id) }
             }
         }
+        return devices
     }
 
     private static func vehicle(

@@ -41,7 +41,9 @@ package struct RuleBook: Sendable {
     /// Whether the vehicle of an upload has to be looked up, as far as can be said without the database.
     func isConcerned(by rows: NewRows) -> Bool {
         if !rows.events.isEmpty, entries[.geofence] != nil { return true }
-        if rows.vehicleEvents.contains(where: { Told.kind($0).flatMap { entries[$0] } != nil }) { return true }
+        if rows.vehicleEvents.contains(where: { Told.kind($0).flatMap { entries[$0] } != nil }) {
+            return true
+        }
         if rows.submission.batch.remarks.status != nil,
             entries[.battery] != nil || entries[.failing] != nil
         {

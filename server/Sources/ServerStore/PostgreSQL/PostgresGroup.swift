@@ -35,6 +35,9 @@ struct PostgresGroup {
     let places: [Int]
     private let group: [Submission]
 
+    /// By place.
+    var submissions: [Submission] { group }
+
     init(_ group: [Submission]) {
         self.group = group
         struct Content: Hashable {

@@ -46,8 +46,8 @@ extension PostgresSession {
                 try copy(group.events(of: fresh.places), into: "events")
                 try copy(group.vehicleEvents(of: fresh.places), into: "vehicle_events")
                 try noteAhead(group.ahead(of: fresh.places))
-                let receipts = try receipts(of: group, fresh, inserted: nil)
-                try noteAlerts(group.newRows(fresh, inserted: nil), &failure)
+                var receipts = try receipts(of: group, fresh, inserted: nil)
+                try noteAlerts(of: group, group.newRows(fresh, inserted: nil), in: &receipts, &failure)
                 return receipts
             }
         } catch {
@@ -74,16 +74,21 @@ extension PostgresSession {
                 }
             }
             try noteAhead(group.ahead(of: fresh.places))
-            let receipts = try receipts(of: group, fresh, inserted: inserted)
-            try noteAlerts(group.newRows(fresh, inserted: inserted), &failure)
+            var receipts = try receipts(of: group, fresh, inserted: inserted)
+            try noteAlerts(of: group, group.newRows(fresh, inserted: inserted), in: &receipts, &failure)
             return receipts
         }
     }
 
-    private func noteAlerts(_ rows: [NewRows], _ failure: inout StoreError?) throws(Refusal) {
+    private func noteAlerts(
+        of group: PostgresGroup, _ rows: [NewRows], in receipts: inout [Receipt], _ failure: inout StoreError?
+    ) throws(Refusal) {
         guard !rows.isEmpty else { return }
         do throws(StoreError) {
-            try AlertFinder.note(rows, in: self)
+            let told = try AlertFinder.note(rows, in: self)
+            for (place, submission) in group.submissions.enumerated() where told.contains(submission.device) {
+                receipts[place].hasAlerts = true
+            }
         } catch {
             failure = error
             throw Refusal(operation: error.operation, sqlState: "", message: error.message, isLost: !isUsable)

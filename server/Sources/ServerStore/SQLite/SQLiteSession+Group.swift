@@ -14,7 +14,10 @@ extension SQLiteSession {
             } catch {
                 throw failure(error)
             }
-            try AlertFinder.note(found, in: self)
+            let told = try AlertFinder.note(found, in: self)
+            for (place, submission) in group.enumerated() where told.contains(submission.device) {
+                receipts[place].hasAlerts = true
+            }
             return receipts
         }
         try confirm()

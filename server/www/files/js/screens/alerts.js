@@ -167,6 +167,7 @@ function fieldsOf(old) {
             field("Mail to", h("input", { name: "mail", value: old.mail.join(", "), autocomplete: "off" }), "Addresses with commas between them; left empty: no mail."),
             field("Minutes between two mails at least", h("input", { name: "interval", type: "number", min: 1, max: 1440, required: true, value: Math.round(old.mail_interval_seconds / 60) })),
             old.webhook ? h("label", { class: "choice" }, h("input", { type: "checkbox", name: "keep", checked: true }), `Keep the webhook to ${old.webhook}`) : "",
+            old.webhook ? h("label", { class: "choice" }, h("input", { type: "checkbox", name: "renew" }), "Make a new secret for it") : "",
             field("Webhook", h("input", { name: "webhook", type: "url", maxlength: 2000, autocomplete: "off", placeholder: "https://" }),
                 old.webhook ? "Another address in its place. The old one is not shown in full." : "Left empty: no webhook. Its secret is shown once, when the rule is saved."),
         ],
@@ -178,7 +179,7 @@ function fieldsOf(old) {
                 ...(types && elements.type.value && { type: elements.type.value }), ...(kind.value === "geofence" && { fence: elements.fence.value.trim() }),
                 ...(limit && { [limit.name]: Number(elements.limit.value) }), ...(what === "group" && { group: value }), ...(what === "device" && { device: Number(value) }),
                 // Without a word of it, it stays.
-                ...(webhook || !elements.keep?.checked ? { webhook } : {}),
+                ...(webhook || !elements.keep?.checked ? { webhook } : {}), ...(elements.renew?.checked && { secret: "new" }),
             };
         },
     };

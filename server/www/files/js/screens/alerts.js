@@ -46,7 +46,7 @@ export function screen(main, parts, values) {
                 alertText(alert), alert.rule.name ?? "a rule that is gone", told(alert)];
         },
     });
-    const bar = h("div"), rules = h("div"), bell = h("div");
+    const bar = h("div"), rules = h("div", { class: "form column" }), bell = h("div");
     const fill = () => bar.replaceChildren(filters(chosen, titles, () => {
         note(chosen);
         list.load();

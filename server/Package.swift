@@ -74,6 +74,9 @@ let package = Package(
             "Alerts",
             ["CServerCrypto", "CServerCurl", "ServerStore", beekond("Base"), beekond("Envelope")]),
         target(
+            "Fences",
+            ["Accounts", "EnvelopeReader", "ServerStore", beekond("Base"), beekond("Envelope"), beekond("Tracking")]),
+        target(
             "Page",
             [
                 "CServerCrypto", beekond("CZlib"), beekond("SQLite"),
@@ -84,9 +87,10 @@ let package = Package(
         target(
             "API",
             [
-                "Accounts", "Alerts", "CServerClock", "Commands", "EnvelopeReader", "Page", "ServerStore",
+                "Accounts", "Alerts", "CServerClock", "Commands", "EnvelopeReader", "Fences", "Page", "ServerStore",
                 beekond("Base"),
                 beekond("Envelope"),
+                beekond("Tracking"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -115,6 +119,7 @@ let package = Package(
         test("Accounts", ["ServerStore", beekond("Base")]),
         test("Alerts", ["ServerStore", beekond("Base")]),
         test("Commands", ["EnvelopeReader", "ServerStore", beekond("Base")]),
+        test("Fences", ["Accounts", "EnvelopeReader", "ServerStore", beekond("Base"), beekond("Tracking")]),
         test(
             "Page",
             [

@@ -21,6 +21,7 @@ package struct Server: Sendable {
     private let removals: Removals
     private let delivery: AlertDelivery
     private let watch: AlertWatch
+    private let fences: FenceKeeper
     private let mill = PasswordMill()
     let logger: Logger
 
@@ -37,6 +38,7 @@ package struct Server: Sendable {
         removals = Removals(store: store, clock: clock, logger: logger)
         delivery = AlertDelivery(store: store, clock: clock, options: options, logger: logger)
         watch = AlertWatch(store: store, clock: clock, logger: logger)
+        fences = FenceKeeper(store: store, logger: logger)
         self.logger = logger
     }
 
@@ -83,7 +85,7 @@ package struct Server: Sendable {
             ingest: Ingest(
                 store: store, bodies: bodies, retentionDays: options.retentionDays,
                 commands: CommandText(key: options.signingKey), meters: meters, clock: clock,
-                watch: watch, delivery: delivery, logger: logger),
+                watch: watch, delivery: delivery, fences: fences, logger: logger),
             logs: Logs(store: store, bodies: bodies, lists: lists),
             exchange: TokenExchange(
                 store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime, meters: meters,
@@ -100,6 +102,7 @@ package struct Server: Sendable {
             login: Login(store: store, bodies: bodies, passwords: Passwords(store: store, mill: mill)),
             operation: Operation(store: store, bodies: bodies, options: options, clock: clock),
             tiles: Tiles(map: options.map), sharing: Sharing(store: store, bodies: bodies),
-            delivery: delivery, rules: Rules(store: store, bodies: bodies, watch: watch))
+            delivery: delivery, rules: Rules(store: store, bodies: bodies, watch: watch),
+            fences: FleetFences(store: store, bodies: bodies, lists: lists, keeper: fences))
     }
 }

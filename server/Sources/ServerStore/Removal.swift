@@ -28,6 +28,7 @@ package enum Removal {
     private static let others = [
         "latest", "presence", "ahead", "votes", "installations", "tokens", "ended_tokens", "links",
         "alert_conditions", "alert_rules",
+        "device_fences",
     ]
 
     /// Begins, within a transaction that has ended its tokens. The number of the device stays taken, and its name is free.
@@ -47,6 +48,8 @@ package enum Removal {
         try session.run(
             "INSERT INTO removals(device, since) VALUES ($1, $2)", .integer(device),
             .integer(now.milliseconds))
+        // 2: a device, in `FenceTargets.Kind`.
+        try session.run("DELETE FROM fence_targets WHERE kind = 2 AND target = $1", .integer(device))
         try FleetRevision.advance(in: session)
         return true
     }

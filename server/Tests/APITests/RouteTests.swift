@@ -33,6 +33,9 @@ import Testing
             ("/v1/rules", .rules), ("/v1/rules/3", .rule(3)), ("/v1/rules/x", nil),
             ("/v1/groups", .groups), ("/v1/groups/a%2Fb", .group("a/b")), ("/v1/groups/", nil),
             ("/v1/users/ada/groups", .userGroups("ada")), ("/v1/users//groups", nil), ("/v1/shared", .shared),
+            ("/v1/fences", .fences), ("/v1/fences/7", .fence(7)), ("/v1/fences/7/devices", .fenceDevices(7)),
+            ("/v1/devices/17/fences", .deviceFences(17)),
+            ("/v1/fences/x", nil), ("/v1/fences/7/x", nil),
             ("/v1/backup", .backup), ("/metrics", .metrics), ("/metrics/", nil), ("/v1/claims/x", nil),
             ("/v1/devices/17/commands/5", nil), ("/v1/devices/17/commands/c-05", nil),
             ("/v1/devices/0/commands/c-5", nil), ("/v1/users//password", nil), ("/v1/users/a/b", nil),
@@ -57,6 +60,9 @@ import Testing
             (.claim(1), .delete, "----++"), (.devices, .get, "---+++"), (.devices, .post, "----++"),
             (.device(1), .get, "---+++"), (.device(1), .delete, "----++"), (.locations(1), .get, "---+++"),
             (.events(1), .get, "---+++"), (.trips(1), .get, "---+++"), (.log(1), .get, "----++"),
+            (.fences, .get, "---+++"), (.fences, .post, "----++"), (.fence(1), .get, "---+++"),
+            (.fence(1), .put, "----++"), (.fence(1), .delete, "----++"), (.fenceDevices(1), .get, "---+++"),
+            (.deviceFences(1), .get, "---+++"),
             (.fleetTrips, .get, "---+++"), (.fleetEvents, .get, "---+++"), (.alerts, .get, "---+++"),
             (.rules, .get, "----++"), (.rules, .post, "----++"), (.rule(1), .put, "----++"),
             (.rule(1), .delete, "----++"), (.tokens(1), .post, "----++"),
@@ -130,7 +136,11 @@ extension Route {
         case .fleetEvents: .alerts
         case .alerts: .rules
         case .rules: .rule(1)
-        case .rule: .log(1)
+        case .rule: .fences
+        case .fences: .fence(1)
+        case .fence: .fenceDevices(1)
+        case .fenceDevices: .deviceFences(1)
+        case .deviceFences: .log(1)
         case .log: .tokens(1)
         case .tokens: .installations(1)
         case .installations: .data(1)

@@ -173,6 +173,13 @@ enum PostgresSchema {
         CREATE INDEX alert_recipients_due ON alert_recipients(mail, due) WHERE due IS NOT NULL;
         CREATE INDEX alert_recipients_failed ON alert_recipients(failed) WHERE failed IS NOT NULL;
         INSERT INTO numbers VALUES ('mail', 1), ('rule', 1);
+        CREATE TABLE fences(
+            number bigint PRIMARY KEY, name text NOT NULL UNIQUE, shape text NOT NULL, author text NOT NULL,
+            created bigint NOT NULL, changed bigint NOT NULL);
+        CREATE TABLE fence_targets(
+            fence bigint NOT NULL, kind bigint NOT NULL, target bigint NOT NULL, PRIMARY KEY (fence, kind, target));
+        CREATE TABLE device_fences(device bigint PRIMARY KEY, digest bigint NOT NULL, progress text NOT NULL);
+        INSERT INTO numbers VALUES ('fence', 1);
         """,
     ]
 

@@ -159,6 +159,15 @@ enum SQLiteSchema {
         CREATE INDEX alert_recipients_due ON alert_recipients(mail, due) WHERE due IS NOT NULL;
         CREATE INDEX alert_recipients_failed ON alert_recipients(failed) WHERE failed IS NOT NULL;
         INSERT INTO numbers VALUES ('mail', 1), ('rule', 1);
+        CREATE TABLE fences(
+            number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, shape TEXT NOT NULL, author TEXT NOT NULL,
+            created INTEGER NOT NULL, changed INTEGER NOT NULL) STRICT;
+        CREATE TABLE fence_targets(
+            fence INTEGER NOT NULL, kind INTEGER NOT NULL, target INTEGER NOT NULL, PRIMARY KEY (fence, kind, target)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE device_fences(
+            device INTEGER PRIMARY KEY, digest INTEGER NOT NULL, progress TEXT NOT NULL) STRICT;
+        INSERT INTO numbers VALUES ('fence', 1);
         """,
     ]
 

@@ -1,6 +1,7 @@
 // Requests to the server, and who makes them.
+import { ofServer, t } from "./language.js";
 
-/** What the server refused, in its own words. */
+/** What the server refused, in its own words, or in those of the page's language. */
 export class Problem extends Error {
     constructor(status, detail) {
         super(detail);
@@ -10,9 +11,9 @@ export class Problem extends Error {
     static async of(answer) {
         try {
             const { detail } = await answer.json();
-            return new Problem(answer.status, detail ?? answer.statusText);
+            return new Problem(answer.status, ofServer(detail ?? answer.statusText));
         } catch {
-            return new Problem(answer.status, `The server answered ${answer.status} ${answer.statusText}.`);
+            return new Problem(answer.status, t("The server answered {status}.", { status: `${answer.status} ${answer.statusText}`.trim() }));
         }
     }
 }
@@ -33,7 +34,7 @@ export async function request(path, { method = "GET", body, headers = {}, signal
         answer = await fetch(path, { method, headers: fields, body: body === undefined ? undefined : JSON.stringify(body), signal });
     } catch (error) {
         if (error.name === "AbortError") throw error;
-        throw new Problem(0, "The server cannot be reached. Is this machine online?");
+        throw new Problem(0, t("The server cannot be reached. Is this machine online?"));
     }
     if (answer.ok) return answer;
     const problem = await Problem.of(answer);

@@ -1,6 +1,7 @@
 // Speed and altitude over time, on two canvases: the lines, and the cursor above them.
 import { h } from "./dom.js";
 import { hourMinute } from "./format.js";
+import { t } from "./language.js";
 import { color, whenChanged } from "./theme.js";
 import { units } from "./units.js";
 
@@ -11,7 +12,7 @@ export class Chart {
     constructor(seek, zoom) {
         this.lines = h("canvas");
         this.cursor = h("canvas");
-        this.element = h("div", { class: "plot", role: "img", "aria-label": "Speed and altitude over time" }, this.lines, this.cursor);
+        this.element = h("div", { class: "plot", role: "img", "aria-label": t("Speed and altitude over time") }, this.lines, this.cursor);
         const point = (event) => {
             if (event.type === "pointermove" && !(event.buttons & 1)) return;
             if (event.type === "pointerdown") this.element.setPointerCapture(event.pointerId);
@@ -123,7 +124,7 @@ export class Chart {
         context.stroke();
         context.textBaseline = "middle";
         for (const value of [bottom, top]) {
-            const text = `${Math.round(value)}${value === top ? (fromZero ? "" : " m") : ""}`;
+            const text = `${Math.round(value)}${value === top && !fromZero ? ` ${units().shortSign}` : ""}`;
             context.textAlign = fromZero ? "right" : "left";
             context.fillText(text, fromZero ? LEFT - 4 : width - RIGHT + 4, Math.max(TOP + 5, y(value) - (value === bottom ? 4 : 0)));
         }

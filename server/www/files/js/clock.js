@@ -1,11 +1,12 @@
 // Whether the server's clock is right: what is stored grows old by it.
 import { isAdmin, read, send, user } from "./api.js";
 import { h } from "./dom.js";
+import { locale, t } from "./language.js";
 
 /** Milliseconds between two looks. */
 const ROUND = 300_000;
 const place = document.getElementById("clock");
-const text = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const text = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" });
 let timer = 0;
 
 function show(clock) {
@@ -15,9 +16,9 @@ function show(clock) {
         return;
     }
     place.replaceChildren(
-        `The server's clock shows ${text.format(new Date(clock.time))}; confirmed is ${text.format(new Date(clock.confirmed))}. `
-        + "Until the new time is confirmed, nothing is deleted for its age by it. ",
-        isAdmin() ? h("button", { type: "button", onclick: confirm }, "The clock is right") : "");
+        t("The server's clock shows {time}; confirmed is {confirmed}. Until the new time is confirmed, nothing is deleted for its age by it.",
+            { time: text.format(new Date(clock.time)), confirmed: text.format(new Date(clock.confirmed)) }), " ",
+        isAdmin() ? h("button", { type: "button", onclick: confirm }, t("The clock is right")) : "");
 }
 
 async function confirm() {

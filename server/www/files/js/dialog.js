@@ -1,5 +1,6 @@
 // Dialogs: the browser's own, which keep the focus and close by Escape.
 import { announce, form, h } from "./dom.js";
+import { t } from "./language.js";
 
 function show(title, ...content) {
     const before = document.activeElement;
@@ -17,7 +18,7 @@ function show(title, ...content) {
 /** Asks before something that cannot be undone; `action` is tried while the dialog is open. */
 export function confirm(title, text, word, action) {
     let dialog;
-    const cancel = h("button", { type: "button", onclick: () => dialog.close() }, "Cancel");
+    const cancel = h("button", { type: "button", onclick: () => dialog.close() }, t("Cancel"));
     const body = form({}, async () => {
         await action();
         dialog.close();
@@ -33,27 +34,27 @@ export function ask(title, fields, word, action) {
         await action(elements, element);
         dialog.close();
     }, ...fields, h("div", { class: "row" },
-        h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"),
+        h("button", { type: "button", onclick: () => dialog.close() }, t("Cancel")),
         h("button", { type: "submit", class: "primary" }, word)));
     dialog = show(title, body);
 }
 
 /** Content of its own, with a button that closes it. Returns the dialog. */
 export function panel(title, ...content) {
-    const dialog = show(title, ...content, h("div", { class: "row" }, h("button", { type: "button", onclick: () => dialog.close() }, "Close")));
+    const dialog = show(title, ...content, h("div", { class: "row" }, h("button", { type: "button", onclick: () => dialog.close() }, t("Close"))));
     return dialog;
 }
 
 /** What is shown once: it can be copied and saved, and is gone with the dialog. */
-export function secret(title, explanation, text, fileName, warning = "Anybody who has it can do what its owner can.") {
+export function secret(title, explanation, text, fileName, warning = t("Anybody who has it can do what its owner can.")) {
     let dialog;
-    const copy = h("button", { type: "button", class: "primary", onclick: () => copied(text) }, "Copy");
+    const copy = h("button", { type: "button", class: "primary", onclick: () => copied(text) }, t("Copy"));
     const save = fileName && h("a", {
         class: "button", download: fileName, href: URL.createObjectURL(new Blob([text], { type: "text/plain" })),
-    }, "Save as a file");
-    dialog = show(title, h("p", { class: "notice warn" }, `This is shown once. ${warning}`),
-        h("p", {}, explanation), h("pre", { tabindex: "0", "aria-label": "The secret" }, text),
-        h("div", { class: "row" }, save, copy, h("button", { type: "button", onclick: () => dialog.close() }, "Done")));
+    }, t("Save as a file"));
+    dialog = show(title, h("p", { class: "notice warn" }, t("This is shown once.") + " " + warning),
+        h("p", {}, explanation), h("pre", { tabindex: "0", "aria-label": t("The secret") }, text),
+        h("div", { class: "row" }, save, copy, h("button", { type: "button", onclick: () => dialog.close() }, t("Done"))));
     dialog.addEventListener("close", () => save && URL.revokeObjectURL(save.href));
 }
 
@@ -68,5 +69,5 @@ export async function copied(text) {
         document.execCommand("copy");
         area.remove();
     }
-    announce("Copied.");
+    announce(t("Copied."));
 }

@@ -1,6 +1,7 @@
 // The vehicles as they are now: read once, then kept by the server's stream of changes.
 import { read } from "./api.js";
 import { judge, unreadable } from "./health.js";
+import { t } from "./language.js";
 import { number, placeOf, speedOf, statusOf, text, timeOf } from "./status.js";
 
 const motions = ["moving", "stationary", "unknown"];
@@ -27,6 +28,8 @@ let hidden = 0;
 let wanted = false;
 let everything = false;
 export let state = "off";
+/** How often all has been read: whoever shows more of the fleet than vehicles then reads it anew. */
+export let loads = 0;
 
 /** The server's time: what is old is not judged by a clock that is wrong. */
 export const now = () => Date.now() + offset;
@@ -79,7 +82,7 @@ export function health(vehicle) {
 /** A device as the server describes it; what it is told by vehicles may be anything. */
 function take(device) {
     const vehicle = vehicles.get(device.id) ?? { id: device.id, trail: [] };
-    vehicle.name = text(device.name) ?? `Vehicle ${device.id}`;
+    vehicle.name = text(device.name) ?? t("Vehicle {id}", { id: device.id });
     broken.delete(device.id);
     vehicles.set(device.id, vehicle);
     changed.add(vehicle);
@@ -140,6 +143,7 @@ export async function load() {
     for (const id of vehicles.keys()) if (!known.has(id)) vehicles.delete(id);
     for (const id of broken.keys()) if (!known.has(id)) broken.delete(id);
     devices.forEach(take);
+    loads += 1;
     everything = true;
     tell();
 }

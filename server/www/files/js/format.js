@@ -1,21 +1,22 @@
 // Values as people read them, in their own language and time zone.
+import { count, locale, t } from "./language.js";
 import { speedOf } from "./status.js";
 import { units } from "./units.js";
 
-const dayTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
-const minutes = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
-const whole = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
-const tenths = new Intl.NumberFormat(undefined, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+const dayTime = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" });
+const calendar = new Intl.DateTimeFormat(locale, { dateStyle: "medium" });
+const clock = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const minutes = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+const tenths = new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
-const names = new Intl.Collator(undefined, { numeric: true });
+const names = new Intl.Collator(locale, { numeric: true });
 /** Van 2 before van 10. One comparer for all: to make one takes longer than to compare. */
 export const byName = (a, b) => names.compare(a.name, b.name);
 
 export const moment = (time) => dayTime.format(time);
 export const timeOfDay = (time) => clock.format(time);
 export const hourMinute = (time) => minutes.format(time);
-export const count = (number) => whole.format(number);
+export { count };
 
 /** Seconds as `3 s`, `12 min`, `4 h 5 min`, `2 d 3 h`. */
 export function duration(seconds) {
@@ -23,28 +24,28 @@ export function duration(seconds) {
     if (value < 60) return `${value} s`;
     if (value < 3600) return `${Math.floor(value / 60)} min`;
     if (value < 86400) return `${Math.floor(value / 3600)} h ${Math.floor(value % 3600 / 60)} min`;
-    if (value < 172800) return `1 d ${Math.floor(value % 86400 / 3600)} h`;
-    return `${count(Math.floor(value / 86400))} d`;
+    if (value < 172800) return t("{days} d {hours} h", { days: 1, hours: Math.floor(value % 86400 / 3600) });
+    return t("{count} d", { count: count(Math.floor(value / 86400)) });
 }
 
-export const ago = (seconds) => seconds < 5 ? "now" : `${duration(seconds)} ago`;
+export const ago = (seconds) => seconds < 5 ? t("now") : t("{time} ago", { time: duration(seconds) });
 
 /** As the way of a day, or one that is short. */
 export function distance(meters) {
     const { long, longSign } = units();
     if (meters < long) return height(meters);
-    return `${(meters < 100 * long ? tenths : whole).format(meters / long)} ${longSign}`;
+    return `${meters < 100 * long ? tenths.format(meters / long) : count(meters / long)} ${longSign}`;
 }
 
 /** As an odometer has it. */
-export const mileage = (meters) => `${whole.format(meters / units().long)} ${units().longSign}`;
+export const mileage = (meters) => `${count(meters / units().long)} ${units().longSign}`;
 
 /** As an altitude, or an accuracy. */
-export const height = (meters) => `${whole.format(meters / units().short)} ${units().shortSign}`;
+export const height = (meters) => `${count(meters / units().short)} ${units().shortSign}`;
 
-export const speed = (metersPerSecond) => (speedOf(metersPerSecond) === undefined ? "–" : `${whole.format(metersPerSecond * units().speed)} ${units().sign}`);
+export const speed = (metersPerSecond) => (speedOf(metersPerSecond) === undefined ? "–" : `${count(metersPerSecond * units().speed)} ${units().sign}`);
 
-const points = ["N", "NE", "E", "SE", "S", "SW", "W", "NW"];
+const points = [t("N"), t("NE"), t("E"), t("SE"), t("S"), t("SW"), t("W"), t("NW")];
 export const heading = (degrees) => points[Math.round(degrees / 45) % 8];
 
 export const place = (latitude, longitude) => `${latitude.toFixed(5)}, ${longitude.toFixed(5)}`;
@@ -58,6 +59,9 @@ export function dayOf(time) {
     const pad = (number) => String(number).padStart(2, "0");
     return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
 }
+
+/** Such a day, as people read it. */
+export const dayText = (day) => calendar.format(rangeOf(day)[0]);
 
 /** First and last millisecond of a local day, which has 23 or 25 hours twice a year. */
 export function rangeOf(day) {

@@ -6,6 +6,7 @@ import { copied } from "./dialog.js";
 import { watch as watchClock } from "./clock.js";
 import { watch as watchDatabase } from "./database.js";
 import { watch as watchAlerts } from "./notify.js";
+import { count, languageChoice, t } from "./language.js";
 import { askOwnPassword } from "./password.js";
 import { here } from "./router.js";
 import { themeButton } from "./theme.js";
@@ -22,12 +23,12 @@ import { screen as devices } from "./screens/devices.js";
 import { screen as users } from "./screens/users.js";
 
 const screens = {
-    fleet: { title: "Fleet", make: list }, map: { title: "Map", make: map },
-    vehicle: { title: "Vehicle", make: vehicle, isHidden: true },
-    events: { title: "Events", make: events }, alerts: { title: "Alerts", make: alerts },
-    reports: { title: "Reports", make: reports },
-    fences: { title: "Fences", make: fences, isAdmins: true }, devices: { title: "Devices", make: devices, isAdmins: true },
-    users: { title: "Users", make: users, isAdmins: true },
+    fleet: { title: t("Fleet"), make: list }, map: { title: t("Map"), make: map },
+    vehicle: { title: t("Vehicle"), make: vehicle, isHidden: true },
+    events: { title: t("Events"), make: events }, alerts: { title: t("Alerts"), make: alerts },
+    reports: { title: t("Reports"), make: reports },
+    fences: { title: t("Fences"), make: fences, isAdmins: true }, devices: { title: t("Devices"), make: devices, isAdmins: true },
+    users: { title: t("Users"), make: users, isAdmins: true },
 };
 
 const main = document.getElementById("main");
@@ -39,7 +40,7 @@ let shown = { name: null, close: () => {} };
 function show() {
     const { parts, values } = here();
     if (!user()) {
-        replace("sign-in", () => signIn(main, started), "Sign in");
+        replace("sign-in", () => signIn(main, started), t("Sign in"));
         return;
     }
     const name = Object.hasOwn(screens, parts[0] ?? "") ? parts[0] : "fleet";
@@ -47,7 +48,7 @@ function show() {
     if (chosen.isAdmins && !isAdmin()) {
         replace("refused", () => {
             main.append(h("div", { class: "sheet" }, h("h1", {}, chosen.title),
-                h("p", { class: "notice warn" }, "Only admins can see this.")));
+                h("p", { class: "notice warn" }, t("Only admins can see this."))));
         }, chosen.title);
     } else if (shown.name === name && shown.update?.(parts, values)) {
         // The screen has followed the address by itself.
@@ -72,14 +73,16 @@ function replace(name, make, title) {
 
 function failed(error) {
     main.replaceChildren(h("div", { class: "sheet" }, h("p", { class: "notice bad", role: "alert" },
-        error instanceof Problem ? error.message : `This screen failed: ${error.message}`)));
+        error instanceof Problem ? error.message : t("This screen failed: {reason}", { reason: error.message }))));
 }
 
 function mark(name) {
     for (const link of bar.querySelectorAll("nav a")) {
         const isHere = link.dataset.name === name || (name === "vehicle" && link.dataset.name === "fleet");
-        if (isHere) link.setAttribute("aria-current", "page");
-        else link.removeAttribute("aria-current");
+        if (isHere) {
+            link.setAttribute("aria-current", "page");
+            link.scrollIntoView({ block: "nearest", inline: "nearest" });
+        } else link.removeAttribute("aria-current");
     }
 }
 
@@ -91,7 +94,7 @@ function fillBar() {
     const told = () => {
         stream.classList.toggle("is-live", fleet.state === "live");
         stream.classList.toggle("is-lost", fleet.state === "lost");
-        setText(stream, { live: "Live", lost: "Reconnecting", off: "Starting" }[fleet.state]);
+        setText(stream, { live: t("Live"), lost: t("Reconnecting"), off: t("Starting") }[fleet.state]);
     };
     fleet.follow(told);
     fleet.follow(nameBroken);
@@ -99,15 +102,15 @@ function fillBar() {
     const brand = document.querySelector("link[rel=icon]").href;
     bar.replaceChildren(
         h("span", { class: "brand" }, h("img", { src: brand, alt: "" }), "beekon"),
-        h("nav", { "aria-label": "Screens" }, links), stream,
+        h("nav", { "aria-label": t("Screens") }, links), stream,
         h("button", {
-            class: "plain", type: "button", title: "Copy the link to this view", "aria-label": "Copy the link to this view",
+            class: "plain", type: "button", title: t("Copy the link to this view"), "aria-label": t("Copy the link to this view"),
             onclick: () => copied(location.href),
         }, icon("link")),
-        h("select", { class: "units", "aria-label": "Units", title: "Units", onchange: (event) => chooseUnits(event.target.value) },
+        h("select", { class: "plain", "aria-label": t("Units"), title: t("Units"), onchange: (event) => chooseUnits(event.target.value) },
             choices.map(([name, sign]) => h("option", { value: name, selected: name === chosenUnits() }, sign))),
-        themeButton(), h("button", { class: "plain who", type: "button", title: `Signed in as ${user().name}: change your password`, onclick: askOwnPassword }, user().name),
-        h("button", { class: "plain", type: "button", onclick: leave }, "Sign out"));
+        languageChoice(), themeButton(), h("button", { class: "plain who", type: "button", title: t("Signed in as {name}: change your password", { name: user().name }), onclick: askOwnPassword }, user().name),
+        h("button", { class: "plain leave", type: "button", title: t("Sign out"), onclick: leave }, icon("leave"), h("span", {}, t("Sign out"))));
     bar.hidden = false;
 }
 
@@ -115,8 +118,10 @@ function fillBar() {
 function nameBroken() {
     const names = [...fleet.broken.values()];
     odd.hidden = !names.length;
-    setText(odd, names.length ? `${names.slice(0, 5).join(", ")}${names.length > 5 ? ` and ${names.length - 5} more` : ""} cannot be shown in full: `
-        + "this page does not understand the server's answer." : "");
+    const [first, more] = [names.slice(0, 5).join(", "), names.length - 5];
+    setText(odd, !names.length ? "" : more > 0
+        ? t("{names} and {count} more cannot be shown in full: this page does not understand the server's answer.", { names: first, count: count(more) })
+        : t("{names} cannot be shown in full: this page does not understand the server's answer.", { names: first }));
 }
 
 async function leave() {
@@ -154,7 +159,9 @@ whenUnitsChange(() => {
     show();
 });
 
-document.querySelector(".skip").addEventListener("click", (event) => {
+const skip = document.querySelector(".skip");
+skip.textContent = t("Skip to the content");
+skip.addEventListener("click", (event) => {
     event.preventDefault();
     main.focus();
 });

@@ -2,6 +2,8 @@
 import { read } from "./api.js";
 import { h, keyed, setText } from "./dom.js";
 import * as fleet from "./fleet.js";
+import { byName } from "./format.js";
+import { t } from "./language.js";
 
 const PAGE = 100;
 /** Elements that a browser bears; of more, the oldest are let go. */
@@ -17,7 +19,7 @@ const ROUND = 30_000;
  */
 export function newest({ path, name, caption, heads, query, cells, nothing }) {
     const body = h("tbody"), trouble = h("p", { class: "notice bad", role: "alert", hidden: true }), found = h("p", { class: "soft", "aria-live": "polite" });
-    const more = h("button", { type: "button", hidden: true, onclick: () => look(true) }, "Show older ones");
+    const more = h("button", { type: "button", hidden: true, onclick: () => look(true) }, t("Show older ones"));
     const element = [trouble, h("div", { class: "table cards" }, h("table", {}, h("caption", { class: "hidden-text" }, caption),
         h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col" }, text)))), body)), found, more];
     let known = new Map(), hasAll = false, isStale = false, last = 0, timer = 0, asking = null, isClosed = false;
@@ -76,7 +78,7 @@ export function newest({ path, name, caption, heads, query, cells, nothing }) {
     function load() {
         known = new Map();
         hasAll = false;
-        setText(found, "Loading…");
+        setText(found, t("Loading…"));
         body.replaceChildren();
         look(false);
     }
@@ -109,9 +111,8 @@ export function filters(values, kinds, changed) {
     const vehicles = [...fleet.vehicles.values()], groups = [...new Set(vehicles.map(({ group }) => group).filter(Boolean))].sort();
     const select = (name, label, options) => h("label", { class: "field" }, label, h("select", {
         onchange: (event) => { values[name] = event.target.value; changed(name); },
-    }, [["", "all"], ...options].map(([value, text]) => h("option", { value, selected: String(value) === values[name] }, text))));
-    const names = new Intl.Collator(undefined, { numeric: true });
-    return h("div", { class: "row" }, select("kind", "Kind", Object.entries(kinds)),
-        groups.length ? select("group", "Group", groups.map((name) => [name, name])) : "",
-        select("device", "Vehicle", vehicles.map(({ id, name }) => [id, name]).sort((a, b) => names.compare(a[1], b[1]))));
+    }, [["", t("all")], ...options].map(([value, text]) => h("option", { value, selected: String(value) === values[name] }, text))));
+    return h("div", { class: "row" }, select("kind", t("Kind"), Object.entries(kinds)),
+        groups.length ? select("group", t("Group"), groups.map((name) => [name, name])) : "",
+        select("device", t("Vehicle"), vehicles.sort(byName).map(({ id, name }) => [id, name])));
 }

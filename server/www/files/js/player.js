@@ -1,6 +1,7 @@
 // Time within a stretch: a slider, play and pause, and how fast.
 import { h, icon } from "./dom.js";
 import { timeOfDay } from "./format.js";
+import { t } from "./language.js";
 
 /** Seconds of the vehicle's time for each of ours. */
 const speeds = [1, 10, 60, 300, 1000];
@@ -11,9 +12,9 @@ export class Player {
         this.speed = 60;
         this.button = h("button", { type: "button", onclick: () => (this.frame ? this.stop() : this.play()) });
         this.slider = h("input", {
-            type: "range", "aria-label": "Time", step: 1000, oninput: () => { this.stop(); this.go(Number(this.slider.value)); },
+            type: "range", "aria-label": t("Time"), step: 1000, oninput: () => { this.stop(); this.go(Number(this.slider.value)); },
         });
-        this.choice = h("select", { "aria-label": "Speed of the playback", onchange: () => { this.speed = Number(this.choice.value); } },
+        this.choice = h("select", { "aria-label": t("Speed of the playback"), onchange: () => { this.speed = Number(this.choice.value); } },
             speeds.map((speed) => h("option", { value: speed, selected: speed === this.speed }, `${speed} ×`)));
         this.paint();
     }
@@ -63,8 +64,8 @@ export class Player {
     }
 
     paint() {
-        const word = this.frame ? "Pause" : "Play";
-        this.button.replaceChildren(icon(word.toLowerCase()));
+        const word = this.frame ? t("Pause") : t("Play");
+        this.button.replaceChildren(icon(this.frame ? "pause" : "play"));
         this.button.setAttribute("aria-label", word);
         this.button.title = word;
     }

@@ -2,26 +2,27 @@
 import { Problem, read } from "./api.js";
 import { h, setText } from "./dom.js";
 import { ago, heading, moment, place, speed } from "./format.js";
+import { languageChoice, t } from "./language.js";
 import { L, makeMap } from "./map/base.js";
 import { number, placeOf, text } from "./status.js";
 
 /** Milliseconds between two looks. */
 const ROUND = 5000;
 const main = document.getElementById("main");
-const name = h("h1", {}, "Where a vehicle is"), words = h("p", { class: "readout", "aria-live": "polite" }), until = h("p", { class: "soft" });
+const name = h("h1", {}, t("Where a vehicle is")), words = h("p", { class: "readout", "aria-live": "polite" }), until = h("p", { class: "soft" });
 const trouble = h("p", { class: "notice bad", role: "alert", hidden: true }), element = h("div", { class: "map" });
-main.append(h("div", { class: "shared" }, h("div", { class: "head" }, name, words, until, trouble), element));
-const map = makeMap(element, "Map with the vehicle");
+main.append(h("div", { class: "shared" }, h("div", { class: "head" }, h("div", { class: "row spread" }, name, languageChoice()), words, until, trouble), element));
+const map = makeMap(element, t("Map with the vehicle"));
 const dot = L.circleMarker([0, 0], { radius: 9, className: "cursor-dot", interactive: false });
 let timer = 0, isPlaced = false;
 
 function show(shared) {
-    const title = text(shared.name) ?? "A vehicle", latest = placeOf(shared.latest);
+    const title = text(shared.name) ?? t("A vehicle"), latest = placeOf(shared.latest);
     setText(name, title);
     document.title = `${title} – beekon`;
-    setText(until, `This link ends ${moment(Date.parse(shared.expires))}.`);
+    setText(until, t("This link ends {time}.", { time: moment(Date.parse(shared.expires)) }));
     if (!latest) {
-        setText(words, "Nothing has been heard of it since the link was made.");
+        setText(words, t("Nothing has been heard of it since the link was made."));
         return;
     }
     const course = number(latest.bearing, 0, 360);
@@ -56,7 +57,7 @@ async function look() {
             dot.remove();
             setText(words, "");
             setText(until, "");
-            fail("This link shows nothing, or nothing any more.");
+            fail(t("This link shows nothing, or nothing any more."));
             return;
         }
         fail(problem.message);

@@ -1,4 +1,5 @@
 // What a vehicle says, member by member: each with its type, or not at all. It may say anything.
+import { t } from "./language.js";
 
 const TIME = /^\d{4}-\d\d-\d\dT/;
 /** Metres per second that no vehicle has. */
@@ -6,6 +7,14 @@ const FASTEST = 10_000;
 
 export const text = (value) => (typeof value === "string" ? value : undefined);
 export const flag = (value) => (typeof value === "boolean" ? value : undefined);
+
+const words = {
+    tracking: t("tracking"), idle: t("idle"), stopped: t("stopped"), released: t("released"), disconnected: t("disconnected"), no_device: t("no device"),
+    no_fix: t("no fix"), unsettled: t("unsettled"), stale: t("stale"), ok: t("ok"),
+};
+
+/** How its state, or its receiver's, is shown. */
+export const wordOf = (value) => (Object.hasOwn(words, value ?? "") ? words[value] : value?.replaceAll("_", " "));
 
 /** A number within bounds; beyond those that are told exactly, nothing is one. */
 export const number = (value, least = 0, most = Number.MAX_SAFE_INTEGER) =>

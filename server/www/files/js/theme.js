@@ -1,5 +1,6 @@
 // Dark, light, or as the system has it.
 import { h, icon } from "./dom.js";
+import { t } from "./language.js";
 
 const root = document.documentElement;
 const system = matchMedia("(prefers-color-scheme: dark)");
@@ -24,8 +25,8 @@ export function themeButton() {
     const button = h("button", { class: "plain", type: "button", onclick: () => choose(isDark() ? "light" : "dark") });
     const show = () => {
         button.replaceChildren(icon(isDark() ? "sun" : "moon"));
-        button.setAttribute("aria-label", isDark() ? "Light theme" : "Dark theme");
-        button.title = isDark() ? "Light theme" : "Dark theme";
+        button.setAttribute("aria-label", isDark() ? t("Light theme") : t("Dark theme"));
+        button.title = isDark() ? t("Light theme") : t("Dark theme");
     };
     function choose(theme) {
         root.dataset.theme = theme;

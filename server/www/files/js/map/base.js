@@ -1,8 +1,9 @@
 // A map: tiles where the operator has named some, else our own ground.
 import * as L from "../../leaflet/leaflet.esm.min.js";
 import { h } from "../dom.js";
+import { t } from "../language.js";
 import { isStill } from "../theme.js";
-import { chosenUnits } from "../units.js";
+import { units } from "../units.js";
 import { Ground } from "./ground.js";
 
 /** Tiles in a row that could not be loaded, before somebody is told. */
@@ -18,15 +19,25 @@ export function attribution(text) {
     return url ? `<a href="${escape(url)}" rel="noreferrer">${escape(words || url)}</a>` : escape(words);
 }
 
+/** Leaflet's, in the units of whoever looks. */
+const Scale = L.Control.Scale.extend({
+    _updateMetric(meters) {
+        const { long, longSign, short, shortSign } = units();
+        const [unit, sign] = meters < long ? [short, shortSign] : [long, longSign], size = this._getRoundNum(meters / unit);
+        this._updateScale(this._mScale, `${size} ${sign}`, size * unit / meters);
+    },
+});
+
 export function makeMap(element, label) {
     const moves = !isStill();
     const map = L.map(element, {
-        zoomControl: true, attributionControl: false, worldCopyJump: true, minZoom: 2, maxZoom: 19, zoomAnimation: moves,
+        zoomControl: false, attributionControl: false, worldCopyJump: true, minZoom: 2, maxZoom: 19, zoomAnimation: moves,
         fadeAnimation: moves, markerZoomAnimation: moves, inertia: moves, zoomSnap: 0.5, wheelPxPerZoomLevel: 90,
     });
     element.setAttribute("role", "region");
     element.setAttribute("aria-label", label);
-    L.control.scale({ metric: chosenUnits() !== "imperial", imperial: chosenUnits() === "imperial", position: "bottomleft" }).addTo(map);
+    L.control.zoom({ zoomInTitle: t("Zoom in"), zoomOutTitle: t("Zoom out") }).addTo(map);
+    new Scale({ imperial: false, position: "bottomleft" }).addTo(map);
     const credit = L.control.attribution({ prefix: false, position: "bottomright" }).addTo(map);
     // Beneath the tiles, so that it shows where they are missing; and not among them, which the dark theme turns into their negative.
     map.createPane("ground").style.zIndex = 100;
@@ -45,7 +56,7 @@ function addTiles(map, element) {
     const tiles = meta("tiles"), own = meta("map");
     if (tiles) {
         const layer = L.tileLayer(tiles, { maxZoom: 19, attribution: attribution(meta("attribution")) }).addTo(map);
-        const trouble = h("p", { class: "map-trouble", role: "status", hidden: true }, "The map's tiles cannot be loaded. Below them is the built-in map.");
+        const trouble = h("p", { class: "map-trouble", role: "status", hidden: true }, t("The map's tiles cannot be loaded. Below them is the built-in map."));
         let failed = 0;
         layer.on("tileerror", () => { trouble.hidden = ++failed < FAILURES; });
         layer.on("tileload", () => {

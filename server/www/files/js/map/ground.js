@@ -1,4 +1,5 @@
 // What is under everything: sea, land, coasts, borders and names (Natural Earth, public domain), and a graticule.
+import { locale, t } from "../language.js";
 import { color } from "../theme.js";
 import { CanvasLayer, project } from "./canvas-layer.js";
 
@@ -36,7 +37,7 @@ function decode(arcs, { scale, translate }) {
 
 /** Countries, the largest first, in the viewer's language, and then towns. */
 function names({ countries, towns }) {
-    const words = new Intl.DisplayNames(navigator.languages, { type: "region", fallback: "code" });
+    const words = new Intl.DisplayNames(locale, { type: "region", fallback: "code" });
     const placed = (text, longitude, latitude, width) => {
         const [x, y] = project(latitude, longitude);
         return { text, x, y, width };
@@ -145,14 +146,14 @@ export const Ground = CanvasLayer.extend({
             context.moveTo(x, 0);
             context.lineTo(x, height);
             const turned = ((degrees + 180) % 360 + 360) % 360 - 180;
-            places.push([`${Math.abs(turned).toFixed(digits)}°${turned < 0 ? "W" : "E"}`, x + 3, null]);
+            places.push([`${Math.abs(turned).toFixed(digits)}°${turned < 0 ? t("W") : t("E")}`, x + 3, null]);
         }
         for (let degrees = -85 - (-85 % step); degrees <= 85; degrees += step) {
             const y = Math.round(project(degrees, 0)[1] * scale - top) + 0.5;
             if (y < 0 || y > height) continue;
             context.moveTo(0, y);
             context.lineTo(width, y);
-            places.push([`${Math.abs(degrees).toFixed(digits)}°${degrees < 0 ? "S" : "N"}`, null, y - 3]);
+            places.push([`${Math.abs(degrees).toFixed(digits)}°${degrees < 0 ? t("S") : t("N")}`, null, y - 3]);
         }
         context.stroke();
         // Written at the edges of what is in sight, which lies in the middle of the canvas.

@@ -1,11 +1,16 @@
 // Fences: as the server's commands have them, as shapes on a map, and drawn by hand.
+import { distance, place } from "../format.js";
+import { plural, t } from "../language.js";
 import { L } from "./base.js";
 
-/** What a vehicle has been told of fences, as far as its commands tell: those done or on their way. */
+/** The author of commands by which the server tells a vehicle of the fences of the fleet. */
+export const OF_FLEET = "/fences";
+
+/** What people have told a vehicle of fences, as far as its commands tell: those done or on their way. */
 export function fencesOf(commands) {
     const fences = new Map();
-    for (const { command, arguments: values, state, result } of [...commands].reverse()) {
-        if (state === "withdrawn" || state === "expired" || (state === "finished" && !result?.ok)) continue;
+    for (const { command, arguments: values, state, result, author } of [...commands].reverse()) {
+        if (author === OF_FLEET || state === "withdrawn" || state === "expired" || (state === "finished" && !result?.ok)) continue;
         const isThere = state === "finished";
         if (command === "add_geofences") {
             for (const fence of values?.geofences ?? []) {
@@ -34,8 +39,8 @@ export const boundsOf = (fence) => (fence.polygon ? L.latLngBounds(fence.polygon
     : L.latLng(fence.latitude, fence.longitude).toBounds(2 * fence.radius_meters));
 
 export const describe = (fence) => (Array.isArray(fence.polygon)
-    ? `polygon with ${fence.polygon.length} corners`
-    : `circle of ${Math.round(fence.radius_meters)} m around ${Number(fence.latitude).toFixed(5)}, ${Number(fence.longitude).toFixed(5)}`);
+    ? plural(fence.polygon.length, "A polygon with {count} corner.", "A polygon with {count} corners.")
+    : t("A circle of {radius} around {place}.", { radius: distance(Number(fence.radius_meters)), place: place(Number(fence.latitude), Number(fence.longitude)) }));
 
 /** Draws a circle (a press at its centre, another at its edge) or a polygon (a press for each corner). */
 export class Pen {
@@ -45,8 +50,8 @@ export class Pen {
         this.layer = L.layerGroup().addTo(map);
         this.kind = null;
         this.points = [];
-        map.on("click", (event) => this.press(event.latlng));
-        map.on("mousemove", (event) => this.follow(event.latlng));
+        this.listeners = { click: (event) => this.press(event.latlng), mousemove: (event) => this.follow(event.latlng) };
+        map.on(this.listeners);
     }
 
     begin(kind) {
@@ -97,9 +102,9 @@ export class Pen {
         const round = (value) => Math.round(value * 1e6) / 1e6;
         if (this.kind === "circle") {
             const [centre, edge = ahead] = this.points;
-            const radius = edge ? this.map.distance(centre, edge) : this.radius;
+            const radius = edge ? Math.round(this.map.distance(centre, edge)) : this.radius;
             if (!centre || !(radius > 0)) return undefined;
-            return { latitude: round(centre.lat), longitude: round(centre.lng), radius_meters: Math.max(1, Math.round(radius)) };
+            return { latitude: round(centre.lat), longitude: round(centre.lng), radius_meters: Math.max(1, Math.round(radius * 10) / 10) };
         }
         const corners = ahead ? [...this.points, ahead] : this.points;
         if (corners.length < 3) return undefined;
@@ -117,8 +122,9 @@ export class Pen {
         }
     }
 
-    clear() {
-        this.radius = undefined;
-        this.begin(null);
+    close() {
+        this.map.off(this.listeners);
+        this.layer.remove();
+        this.map.getContainer().classList.remove("drawing");
     }
 }

@@ -3,6 +3,7 @@ import { h } from "../dom.js";
 import { eventKinds, eventText } from "../events.js";
 import * as fleet from "../fleet.js";
 import { moment, stamp, zone } from "../format.js";
+import { t } from "../language.js";
 import { filters, newest } from "../newest.js";
 import { address, note } from "../router.js";
 
@@ -12,7 +13,7 @@ const AROUND = 1_800_000;
 export function screen(main, parts, values) {
     const chosen = Object.fromEntries(["kind", "group", "device"].map((name) => [name, values.get(name) ?? ""]));
     const list = newest({
-        path: "/v1/events", name: "events", caption: "Events", heads: ["Time", "Vehicle", "What happened"], nothing: "Nothing has happened.",
+        path: "/v1/events", name: "events", caption: t("Events"), heads: [t("Time"), t("Vehicle"), t("What happened")], nothing: t("Nothing has happened."),
         query: () => Object.fromEntries(Object.entries(chosen).filter(([, value]) => value)),
         cells: ({ device, name, event }) => {
             const time = Date.parse(event.timestamp);
@@ -24,8 +25,8 @@ export function screen(main, parts, values) {
         note(chosen);
         list.load();
     }));
-    main.append(h("div", { class: "sheet" }, h("h1", {}, "Events"), bar, list.element,
-        h("p", { class: "soft" }, `Vehicles tell of what “vehicle.events” in their configuration names, with their next upload. Times are those of ${zone}.`)));
+    main.append(h("div", { class: "sheet" }, h("h1", {}, t("Events")), bar, list.element,
+        h("p", { class: "soft" }, t("Vehicles tell of what “vehicle.events” in their configuration names, with their next upload. Times are those of {zone}.", { zone }))));
     fill();
     list.load();
     const end = fleet.follow((news, isAll) => {

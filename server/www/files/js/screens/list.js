@@ -2,20 +2,21 @@
 import { h, keyed, setText } from "../dom.js";
 import * as fleet from "../fleet.js";
 import { ago, byName, count, mileage, speed } from "../format.js";
-import { levels, order, placeless } from "../health.js";
+import { counted, order, placeless } from "../health.js";
+import { plural, t } from "../language.js";
 import { address, note } from "../router.js";
 
 /** Rows at first; a thousand rows that nobody reads cost time at every update. */
 const PAGE = 200;
 
 const columns = {
-    health: { title: "State", by: (vehicle) => order.indexOf(fleet.health(vehicle).level) },
-    name: { title: "Vehicle", by: (vehicle) => vehicle.name.toLowerCase() },
-    seen: { title: "Last seen", by: (vehicle) => -vehicle.seen, isNumber: true },
-    speed: { title: "Speed", by: (vehicle) => -(vehicle.latest?.speed ?? -1), isNumber: true },
-    pending: { title: "Pending", by: (vehicle) => -(vehicle.status?.pending ?? -1), isNumber: true },
-    odometer: { title: "Odometer", by: (vehicle) => -(vehicle.status?.odometer ?? -1), isNumber: true, isLess: true },
-    version: { title: "Version", by: (vehicle) => vehicle.version ?? "", isLess: true },
+    health: { title: t("State"), by: (vehicle) => order.indexOf(fleet.health(vehicle).level) },
+    name: { title: t("Vehicle"), by: (vehicle) => vehicle.name.toLowerCase() },
+    seen: { title: t("Last seen"), by: (vehicle) => -vehicle.seen, isNumber: true },
+    speed: { title: t("Speed"), by: (vehicle) => -(vehicle.latest?.speed ?? -1), isNumber: true },
+    pending: { title: t("Pending"), by: (vehicle) => -(vehicle.status?.pending ?? -1), isNumber: true },
+    odometer: { title: t("Odometer"), by: (vehicle) => -(vehicle.status?.odometer ?? -1), isNumber: true, isLess: true },
+    version: { title: t("Version"), by: (vehicle) => vehicle.version ?? "", isLess: true },
 };
 
 export function screen(main, parts, values) {
@@ -23,10 +24,10 @@ export function screen(main, parts, values) {
     let isDown = values.get("down") === "1", most = PAGE;
 
     const search = h("input", {
-        type: "search", value: query, placeholder: "Name, plate, group, model, version", "aria-label": "Search vehicles",
+        type: "search", value: query, placeholder: t("Name, plate, group, model, version"), "aria-label": t("Search vehicles"),
         oninput: () => { query = search.value; most = PAGE; change({ q: query }); },
     });
-    const chips = h("div", { class: "chips", role: "group", "aria-label": "Show only" });
+    const chips = h("div", { class: "chips", role: "group", "aria-label": t("Show only") });
     const body = h("tbody");
     const heads = Object.entries(columns).map(([name, column]) => {
         const head = h("th", { scope: "col", class: `${column.isNumber ? "number" : ""} ${column.isLess ? "less" : ""}` },
@@ -34,13 +35,13 @@ export function screen(main, parts, values) {
         head.dataset.name = name;
         return head;
     });
-    heads.push(h("th", { scope: "col" }, "What is wrong"));
+    heads.push(h("th", { scope: "col" }, t("What is wrong")));
     const found = h("p", { class: "soft", "aria-live": "polite" });
     const more = h("button", { type: "button", onclick: () => { most = Infinity; show(); } });
     main.append(h("div", { class: "sheet" },
-        h("div", { class: "row spread" }, h("h1", {}, "Fleet"), search), chips,
+        h("div", { class: "row spread" }, h("h1", {}, t("Fleet")), search), chips,
         h("div", { class: "table cards" }, h("table", {},
-            h("caption", { class: "hidden-text" }, "Vehicles"), h("thead", {}, h("tr", {}, heads)), body)),
+            h("caption", { class: "hidden-text" }, t("Vehicles")), h("thead", {}, h("tr", {}, heads)), body)),
         found, more));
 
     function by(name) {
@@ -80,7 +81,7 @@ export function screen(main, parts, values) {
         keyed(chips, shown, (name) => name, (name) => h("button", {
             type: "button", class: name, onclick: () => { level = level === name ? "" : name; change({ health: level }); },
         }), (button, name) => {
-            setText(button, `${count(counts[name])} ${levels[name].toLowerCase()}`);
+            setText(button, counted[name](count(counts[name])));
             button.setAttribute("aria-pressed", String(level === name));
         });
     }
@@ -94,10 +95,11 @@ export function screen(main, parts, values) {
         const rows = wanted();
         keyed(body, rows.slice(0, most), (vehicle) => vehicle.id, makeRow, fillRow);
         setText(found, !fleet.vehicles.size
-            ? (fleet.state === "live" ? "No vehicles yet. An admin adds them under Devices." : "Loading…")
-            : rows.length === fleet.vehicles.size ? `${count(rows.length)} vehicles` : `${count(rows.length)} of ${count(fleet.vehicles.size)} vehicles`);
+            ? (fleet.state === "live" ? t("No vehicles yet. An admin adds them under Devices.") : t("Loading…"))
+            : rows.length === fleet.vehicles.size ? plural(rows.length, "{count} vehicle", "{count} vehicles")
+                : plural(fleet.vehicles.size, "{number} of {count} vehicle", "{number} of {count} vehicles", { number: count(rows.length) }));
         more.hidden = rows.length <= most;
-        setText(more, `Show all ${count(rows.length)}`);
+        setText(more, t("Show all {count}", { count: count(rows.length) }));
     }
 
     show();
@@ -122,9 +124,9 @@ function makeRow(vehicle) {
     return h("tr", {},
         h("td", {}, h("span")),
         h("th", { scope: "row" }, h("a", { href: address(["vehicle", vehicle.id]) })),
-        h("td", { class: "number", "data-label": "heard" }), h("td", { class: "number", "data-label": "speed" }),
-        h("td", { class: "number", "data-label": "pending" }), h("td", { class: "number less", "data-label": "odometer" }),
-        h("td", { class: "nowrap less", "data-label": "version" }), h("td", { class: "why" }));
+        h("td", { class: "number", "data-label": t("heard") }), h("td", { class: "number", "data-label": t("speed") }),
+        h("td", { class: "number", "data-label": t("pending") }), h("td", { class: "number less", "data-label": t("odometer") }),
+        h("td", { class: "nowrap less", "data-label": t("version") }), h("td", { class: "why" }));
 }
 
 const fillRow = (row, vehicle) => fleet.safely(vehicle, () => describe(row, vehicle));

@@ -3,7 +3,9 @@ import { h, keyed, setText } from "../dom.js";
 import * as fleet from "../fleet.js";
 import { ago, byName, count, heading, place, speed } from "../format.js";
 import { order, placeless } from "../health.js";
+import { t } from "../language.js";
 import { L, makeMap, removeMap, setView, viewText } from "../map/base.js";
+import { FencesLayer } from "../map/fences-layer.js";
 import { APART, Marks, Trails } from "../map/vehicles-layer.js";
 import { address, note } from "../router.js";
 
@@ -13,17 +15,18 @@ const MOST = 100;
 export function screen(main, parts, values) {
     let selected = Number(values.get("vehicle")) || null, follows = values.get("follow") === "1", query = "", isPlaced;
     const search = h("input", {
-        type: "search", placeholder: "Find a vehicle", "aria-label": "Find a vehicle", oninput: () => { query = search.value.toLowerCase(); fill(); },
+        type: "search", placeholder: t("Find a vehicle"), "aria-label": t("Find a vehicle"), oninput: () => { query = search.value.toLowerCase(); fill(); },
     });
-    const list = h("ul", { class: "list", "aria-label": "Vehicles, urgent ones first" });
-    const plate = h("section", { class: "plate", "aria-label": "The vehicle that is selected", hidden: true });
+    const list = h("ul", { class: "list", "aria-label": t("Vehicles, urgent ones first") });
+    const plate = h("section", { class: "plate", "aria-label": t("The vehicle that is selected"), hidden: true });
     const element = h("div", { class: "map" });
-    main.append(h("h1", { class: "hidden-text" }, "Map"), h("div", { class: "beside" },
-        h("aside", { "aria-label": "Vehicles" }, h("div", { class: "row" }, search,
-            h("button", { type: "button", onclick: () => fit() }, "Show all")), plate, list), element));
+    main.append(h("h1", { class: "hidden-text" }, t("Map")), h("div", { class: "beside" },
+        h("aside", { "aria-label": t("Vehicles") }, h("div", { class: "row" }, search,
+            h("button", { type: "button", onclick: () => fit() }, t("Show all"))), plate, list), element));
     search.style.flex = "1";
 
-    const map = makeMap(element, "Map of the fleet");
+    const map = makeMap(element, t("Map of the fleet"));
+    const fences = new FencesLayer(map);
     const trails = new Trails().addTo(map), marks = new Marks().addTo(map);
     marks.selected = selected;
     isPlaced = setView(map, values.get("at"));
@@ -76,19 +79,19 @@ export function screen(main, parts, values) {
         // The buttons stay where they are: one of them may have the focus.
         const facts = h("div", {}, h("div", { class: "row spread" }, h("h2", {}, vehicle.name), h("span", { class: `health ${level}` }, word)),
             why.length ? h("p", { class: `notice ${level}` }, why.join("; ")) : null,
-            h("dl", { class: "facts" }, fact("Last seen", vehicle.seen && ago((fleet.now() - vehicle.seen) / 1000)),
-                fact("Speed", latest?.speed !== undefined && `${speed(latest.speed)}${latest.bearing !== undefined ? `, ${heading(latest.bearing)}` : ""}`),
-                fact("Place", latest ? place(latest.latitude, latest.longitude) : vehicle.seen && placeless(vehicle)),
-                fact("Pending", status?.pending !== undefined && count(status.pending)),
-                fact("Ignition", status?.ignition === undefined ? "" : status.ignition ? "on" : "off")));
+            h("dl", { class: "facts" }, fact(t("Last seen"), vehicle.seen && ago((fleet.now() - vehicle.seen) / 1000)),
+                fact(t("Speed"), latest?.speed !== undefined && `${speed(latest.speed)}${latest.bearing !== undefined ? `, ${heading(latest.bearing)}` : ""}`),
+                fact(t("Place"), latest ? place(latest.latitude, latest.longitude) : vehicle.seen && placeless(vehicle)),
+                fact(t("Pending"), status?.pending !== undefined && count(status.pending)),
+                fact(t("Ignition"), status?.ignition === undefined ? "" : status.ignition ? t("on") : t("off"))));
         if (Number(plate.dataset.vehicle) === vehicle.id) {
             plate.firstChild.replaceWith(facts);
         } else {
             plate.dataset.vehicle = vehicle.id;
             plate.replaceChildren(facts, h("div", { class: "row" },
-                h("a", { class: "button", href: address(["vehicle", vehicle.id]) }, "Its day"),
-                h("button", { type: "button", onclick: () => { follows = !follows; note({ follow: follows ? "1" : "" }); select(vehicle.id, follows); } }, "Follow"),
-                h("button", { type: "button", class: "plain", onclick: () => select(null) }, "Close")));
+                h("a", { class: "button", href: address(["vehicle", vehicle.id]) }, t("Its day")),
+                h("button", { type: "button", onclick: () => { follows = !follows; note({ follow: follows ? "1" : "" }); select(vehicle.id, follows); } }, t("Follow")),
+                h("button", { type: "button", class: "plain", onclick: () => select(null) }, t("Close"))));
         }
         plate.querySelector("button").setAttribute("aria-pressed", String(follows));
         return false;
@@ -145,6 +148,7 @@ export function screen(main, parts, values) {
     return {
         close() {
             end();
+            fences.close();
             removeMap(map);
         },
         update: () => false,

@@ -2,14 +2,15 @@
 import { read } from "../api.js";
 import { announce, h, keyed, setText } from "../dom.js";
 import * as fleet from "../fleet.js";
-import { byName, count, dayOf, distance, duration, hourMinute, rangeOf, speed, stamp, zone } from "../format.js";
+import { byName, count, dayOf, dayText, distance, duration, hourMinute, rangeOf, speed, stamp, zone } from "../format.js";
+import { plural, t } from "../language.js";
 import { csvOf, rowsOf, totalOf } from "../report.js";
 import { address, note } from "../router.js";
 
 const PAGE = 300, DAY = 86_400_000;
 /** Days of vehicles that a browser bears: some eight trips each. */
 const MOST = 20_000;
-const choices = { day: "By vehicle and day", vehicle: "By vehicle", fleet: "By day" };
+const choices = { day: t("By vehicle and day"), vehicle: t("By vehicle"), fleet: t("By day") };
 
 export function screen(main, parts, values) {
     const isDay = (text) => /^\d{4}-\d\d-\d\d$/.test(text ?? "");
@@ -19,21 +20,21 @@ export function screen(main, parts, values) {
     let trips = [], loading = null;
 
     const day = (label, value, changed) => h("label", { class: "field" }, label, h("input", { type: "date", value, onchange: (event) => isDay(event.target.value) && changed(event.target.value) }));
-    const sort = h("select", { "aria-label": "Rows", onchange: () => { by = sort.value; note({ by }); show(); } }, Object.entries(choices).map(([value, text]) => h("option", { value, selected: value === by }, text)));
-    const groups = h("select", { "aria-label": "Group", onchange: () => { group = groups.value; note({ group }); load(); } });
-    const search = h("input", { type: "search", placeholder: "Vehicle", "aria-label": "Find vehicles in the report", oninput: () => { query = search.value.toLowerCase(); most = PAGE; show(); } });
+    const sort = h("select", { "aria-label": t("Rows"), onchange: () => { by = sort.value; note({ by }); show(); } }, Object.entries(choices).map(([value, text]) => h("option", { value, selected: value === by }, text)));
+    const groups = h("select", { "aria-label": t("Group"), onchange: () => { group = groups.value; note({ group }); load(); } });
+    const search = h("input", { type: "search", placeholder: t("Vehicle"), "aria-label": t("Find vehicles in the report"), oninput: () => { query = search.value.toLowerCase(); most = PAGE; show(); } });
     const trouble = h("p", { class: "notice bad", role: "alert", hidden: true });
     const found = h("p", { class: "soft", "aria-live": "polite" });
     const body = h("tbody"), sums = h("tr"), more = h("button", { type: "button", onclick: () => { most = Infinity; show(); } });
-    const save = h("button", { type: "button", onclick: saveSums }, "Save as CSV"), all = h("a", { class: "button", download: "trips.csv" }, "Each trip as CSV");
-    const heads = ["Vehicle", "Day", "Trips", "Distance", "Driving", "Standing", "Stops", "Stopped", "Start", "End", "Top speed"];
+    const save = h("button", { type: "button", onclick: saveSums }, t("Save as CSV")), all = h("a", { class: "button", download: "trips.csv" }, t("Each trip as CSV"));
+    const heads = [t("Vehicle"), t("Day"), t("Trips"), t("Distance"), t("Driving"), t("Standing"), t("Stops"), t("Time stopped"), t("Began"), t("Ended"), t("Top speed")];
     main.append(h("div", { class: "sheet" },
-        h("div", { class: "row spread" }, h("h1", {}, "Reports"), h("div", { class: "row" }, save, all)),
-        h("div", { class: "row" }, day("From", from, (value) => { from = value; load(); }), day("To", to, (value) => { to = value; load(); }),
-            h("label", { class: "field" }, "Rows", sort), h("label", { class: "field" }, "Group", groups), h("label", { class: "field" }, "Vehicle", search)),
-        trouble, h("div", { class: "table cards" }, h("table", {}, h("caption", { class: "hidden-text" }, "Trips"),
+        h("div", { class: "row spread" }, h("h1", {}, t("Reports")), h("div", { class: "row" }, save, all)),
+        h("div", { class: "row" }, day(t("From"), from, (value) => { from = value; load(); }), day(t("To"), to, (value) => { to = value; load(); }),
+            h("label", { class: "field" }, t("Rows"), sort), h("label", { class: "field" }, t("Group"), groups), h("label", { class: "field" }, t("Vehicle"), search)),
+        trouble, h("div", { class: "table cards" }, h("table", {}, h("caption", { class: "hidden-text" }, t("Trips")),
             h("thead", {}, h("tr", {}, heads.map((text, index) => h("th", { scope: "col", class: index > 1 ? "number" : null }, text)))), body, h("tfoot", {}, sums))),
-        found, more, h("p", { class: "soft" }, `Days are those of ${zone}; a trip belongs to the day on which it began. ≈ is a distance that was added up from locations; others are by the vehicle's own odometer.`)));
+        found, more, h("p", { class: "soft" }, t("Days are those of {zone}; a trip belongs to the day on which it began. ≈ is a distance that was added up from locations; others are by the vehicle's own odometer.", { zone }))));
 
     async function load() {
         loading?.abort();
@@ -41,16 +42,16 @@ export function screen(main, parts, values) {
         note({ from, to });
         const vehicles = [...fleet.vehicles.values()];
         const names = [...new Set(vehicles.map((vehicle) => vehicle.group).filter(Boolean))].sort();
-        groups.replaceChildren(h("option", { value: "" }, "all"), ...names.map((name) => h("option", { selected: name === group }, name)));
+        groups.replaceChildren(h("option", { value: "" }, t("all")), ...names.map((name) => h("option", { selected: name === group }, name)));
         trouble.hidden = true;
         trips = [];
         const [first, last] = [rangeOf(from)[0], rangeOf(to)[1]];
         const path = `/v1/trips?${new URLSearchParams({ from: stamp(first), to: stamp(last), ...(group && { group }) })}`;
         all.href = `${path}&format=csv`;
         const size = vehicles.filter((vehicle) => !group || vehicle.group === group).length * Math.ceil((last - first) / DAY);
-        if (first > last) return complain("“From” is after “To”.");
-        if (size > MOST) return complain(`That is too much for a page: ${count(size)} days of vehicles, of at most ${count(MOST)}. Choose fewer days or a group, or save each trip as CSV.`);
-        setText(found, "Loading…");
+        if (first > last) return complain(t("“From” is after “To”."));
+        if (size > MOST) return complain(t("That is too much for a page: {count} days of vehicles, of at most {most}. Choose fewer days or a group, or save each trip as CSV.", { count: count(size), most: count(MOST) }));
+        setText(found, t("Loading…"));
         main.setAttribute("aria-busy", "true");
         try {
             ({ trips } = await read(path, { signal: mine.signal }));
@@ -83,20 +84,20 @@ export function screen(main, parts, values) {
     function show() {
         const rows = wanted();
         keyed(body, rows.slice(0, most), ({ key }) => `${by} ${key}`, () => h("tr", {}, heads.map((text, index) => h(index ? "td" : "th", {
-            scope: index ? null : "row", class: index > 1 ? "number nowrap" : "nowrap", "data-label": text.toLowerCase(),
+            scope: index ? null : "row", class: index > 1 ? "number nowrap" : "nowrap", "data-label": text,
         }))), (element, row) => {
             const [name, date, ...rest] = element.children;
-            if (row.device === null) setText(name, "All");
+            if (row.device === null) setText(name, t("All"));
             else if (!name.firstChild) name.append(h("a", { href: link(row) }, row.name));
-            setText(date, row.day);
+            setText(date, row.day && dayText(row.day));
             rest.forEach((cell, index) => setText(cell, cells(row)[index]));
         });
         const total = totalOf(rows);
-        sums.replaceChildren(h("th", { scope: "row" }, "Sum"), h("td"), ...cells(total).map((text, index) => h("td", { class: "number nowrap", "data-label": heads[index + 2].toLowerCase() }, text)));
+        sums.replaceChildren(h("th", { scope: "row" }, t("Sum")), h("td"), ...cells(total).map((text, index) => h("td", { class: "number nowrap", "data-label": heads[index + 2] }, text)));
         sums.hidden = !rows.length;
-        setText(found, rows.length ? `${count(total.trips)} ${total.trips === 1 ? "trip" : "trips"}` : trouble.hidden ? "No trips in this time." : "");
+        setText(found, rows.length ? plural(total.trips, "{count} trip", "{count} trips") : trouble.hidden ? t("No trips in this time.") : "");
         more.hidden = rows.length <= most;
-        setText(more, `Show all ${count(rows.length)}`);
+        setText(more, t("Show all {count}", { count: count(rows.length) }));
         save.disabled = !rows.length;
     }
 
@@ -109,7 +110,7 @@ export function screen(main, parts, values) {
         const url = URL.createObjectURL(new Blob([csvOf(wanted())], { type: "text/csv" }));
         h("a", { href: url, download: `report-${from}-${to}.csv` }).click();
         setTimeout(() => URL.revokeObjectURL(url), 10_000);
-        announce("The report is saved.");
+        announce(t("The report is saved."));
     }
 
     // Which vehicles there are decides whether a page bears it.

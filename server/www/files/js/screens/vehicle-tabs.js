@@ -3,7 +3,8 @@ import { isAdmin, read } from "../api.js";
 import { commandForm, commandItem } from "../commands.js";
 import { h } from "../dom.js";
 import { eventText } from "../events.js";
-import { distance, duration, hourMinute, moment, speed, stamp, timeOfDay } from "../format.js";
+import { count, distance, duration, hourMinute, moment, speed, stamp, timeOfDay } from "../format.js";
+import { t } from "../language.js";
 import { note } from "../router.js";
 import { speedOf, statusOf } from "../status.js";
 
@@ -13,13 +14,13 @@ const MOST = 1000;
 export class Tabs {
     constructor(id, wanted, choose, seek, commandsRead) {
         Object.assign(this, { id, choose, seek, commandsRead, trips: [], whenTrips: () => {} });
-        const names = { trips: "Trips", events: "Events", commands: "Commands" };
+        const names = { trips: t("Trips"), events: t("Events"), commands: t("Commands") };
         this.panels = {};
         const buttons = Object.entries(names).map(([name, title]) => {
             this.panels[name] = h("div", { role: "tabpanel", id: `panel-${name}`, "aria-labelledby": `tab-${name}`, tabindex: 0 });
             return h("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `panel-${name}`, onclick: () => this.open(name) }, title);
         });
-        const list = h("div", { class: "tabs", role: "tablist", "aria-label": "Of this vehicle" }, buttons);
+        const list = h("div", { class: "tabs", role: "tablist", "aria-label": t("Of this vehicle") }, buttons);
         list.addEventListener("keydown", (event) => {
             const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
             if (!step) return;
@@ -28,7 +29,7 @@ export class Tabs {
             next.click();
         });
         this.buttons = buttons;
-        this.element = h("section", { "aria-label": "Trips, events and commands" }, list, Object.values(this.panels));
+        this.element = h("section", { "aria-label": t("Trips, events and commands") }, list, Object.values(this.panels));
         this.open(Object.hasOwn(names, wanted ?? "") ? wanted : "trips", true);
     }
 
@@ -52,8 +53,8 @@ export class Tabs {
         });
         this.fill("events", async () => {
             const { events } = await read(`/v1/devices/${this.id}/events?limit=${MOST}&${query}`, { signal });
-            if (!events.length) return h("p", { class: "soft" }, "No events in this time.");
-            return [events.length === MOST ? h("p", { class: "notice" }, `Only the first ${MOST} are shown.`) : "", h("ul", { class: "items" }, events.map((event) => this.event(event)))];
+            if (!events.length) return h("p", { class: "soft" }, t("No events in this time."));
+            return [events.length === MOST ? h("p", { class: "notice" }, t("Only the first {count} are shown.", { count: count(MOST) })) : "", h("ul", { class: "items" }, events.map((event) => this.event(event)))];
         });
         this.loadCommands(signal);
     }
@@ -65,7 +66,7 @@ export class Tabs {
             const again = () => this.loadCommands(), takes = statusOf(device.status)?.commands;
             return [commandForm(this.id, takes, again), commands.length
                 ? h("ul", { class: "items" }, commands.slice(0, 200).map((entry) => commandItem(this.id, entry, takes, again)))
-                : h("p", { class: "soft" }, isAdmin() ? "No command has been sent yet." : "No command has been sent yet. Admins can send commands.")];
+                : h("p", { class: "soft" }, isAdmin() ? t("No command has been sent yet.") : t("No command has been sent yet. Admins can send commands."))];
         });
     }
 
@@ -81,7 +82,7 @@ export class Tabs {
     }
 
     tripList() {
-        if (!this.trips.length) return h("p", { class: "soft" }, "No trips in this time.");
+        if (!this.trips.length) return h("p", { class: "soft" }, t("No trips in this time."));
         const buttons = this.trips.map((trip) => h("button", {
             type: "button", "aria-pressed": "false", onclick: (event) => {
                 const chosen = this.choose(trip);
@@ -91,13 +92,13 @@ export class Tabs {
         h("span", { class: "line" }, h("strong", {}, `${hourMinute(Date.parse(trip.start))} – ${hourMinute(Date.parse(trip.end))}`),
             h("strong", {}, distance(trip.distance))),
         h("span", { class: "line soft" }, h("span", {}, duration(trip.duration)),
-            h("span", {}, speedOf(trip.top_speed) === undefined ? "" : `up to ${speed(trip.top_speed)}`))));
+            h("span", {}, speedOf(trip.top_speed) === undefined ? "" : t("up to {speed}", { speed: speed(trip.top_speed) })))));
         return h("ul", { class: "items" }, buttons.map((button) => h("li", {}, button)));
     }
 
     event(event) {
         const time = Date.parse(event.timestamp);
-        const detail = event.data && Object.keys(event.data).length ? h("pre", { tabindex: "0", "aria-label": "Details" }, JSON.stringify(event.data)) : null;
+        const detail = event.data && Object.keys(event.data).length ? h("pre", { tabindex: "0", "aria-label": t("Details") }, JSON.stringify(event.data)) : null;
         return h("li", {}, h("button", { type: "button", title: moment(time), onclick: () => this.seek(time) },
             h("span", { class: "line" }, h("strong", {}, eventText(event)), h("span", { class: "soft nowrap" }, timeOfDay(time)))), detail);
     }

@@ -4,11 +4,14 @@ import * as fleet from "../fleet.js";
 import { ago, count, dayOf, distance, duration, heading, height, mileage, place, rangeOf, speed, stamp, timeOfDay } from "../format.js";
 import { Chart } from "../chart.js";
 import { placeless } from "../health.js";
+import { t } from "../language.js";
 import { L, makeMap, removeMap, setView, viewText } from "../map/base.js";
 import { TrackLayer } from "../map/track-layer.js";
+import { FencesLayer } from "../map/fences-layer.js";
 import { fencesOf, shapeOf } from "../map/shapes.js";
 import { Player } from "../player.js";
 import { note } from "../router.js";
+import { wordOf } from "../status.js";
 import { indexAt, joined, loadTrack, motionOf, sums } from "../track.js";
 import { dayBar } from "./vehicle-days.js";
 import { Tabs } from "./vehicle-tabs.js";
@@ -24,11 +27,11 @@ export function screen(main, parts, values) {
     let view = [from, to];
     let growth = null, grown = 0;
 
-    const name = h("h1", {}, `Vehicle ${id}`), mark = h("span", { class: "health" }), why = h("p", { class: "notice", hidden: true });
+    const name = h("h1", {}, t("Vehicle {id}", { id })), mark = h("span", { class: "health" }), why = h("p", { class: "notice", hidden: true });
     const facts = h("dl", { class: "facts" });
     const total = { meters: h("dd"), moving: h("dd"), top: h("dd") };
     const files = Object.entries({ GPX: "gpx", GeoJSON: "geojson", CSV: "csv" }).map(([word, format]) => [format, h("a", {}, word)]);
-    const save = h("p", { class: "save soft", hidden: true }, "Save as ", files.map(([, link]) => link));
+    const save = h("p", { class: "save soft", hidden: true }, t("Save as"), files.map(([, link]) => link));
     const trouble = h("p", { class: "notice bad", role: "alert", hidden: true });
     const days = dayBar((first, last) => { [from, to] = [first, last]; chosen = null; isPlaced = false; open(); });
     const tabs = new Tabs(id, values.get("tab"), choose, seek, showFences);
@@ -36,19 +39,21 @@ export function screen(main, parts, values) {
     const chart = new Chart((time) => { player.stop(); player.go(time); }, zoom);
     const player = new Player(moved);
     const button = (label, name, onclick) => h("button", { type: "button", "aria-label": label, title: label, onclick }, icon(name));
-    const all = h("button", { type: "button", hidden: true, onclick: () => lookAt(from, Infinity) }, "All of it");
-    const missing = h("p", { class: "notice bad", role: "alert", hidden: true }, `There is no vehicle ${id}. `, h("a", { href: "#/fleet" }, "All vehicles"));
+    const all = h("button", { type: "button", hidden: true, onclick: () => lookAt(from, Infinity) }, t("All of it"));
+    const missing = h("div", { class: "sheet", hidden: true }, h("h1", {}, t("Vehicle {id}", { id })),
+        h("p", { class: "notice bad", role: "alert" }, t("There is no vehicle {id}.", { id }), " ", h("a", { href: "#/fleet" }, t("All vehicles"))));
     const frame = h("div", { class: "vehicle" },
         h("div", { class: "side" },
             h("div", { class: "head" }, h("div", { class: "row spread" }, name, mark), why, days.element, trouble,
-                h("dl", { class: "sums" }, h("div", {}, h("dt", {}, "Distance"), total.meters),
-                    h("div", {}, h("dt", {}, "In motion"), total.moving), h("div", {}, h("dt", {}, "Top speed"), total.top)), save),
-            h("div", { class: "rest" }, tabs.element, h("section", { "aria-label": "The vehicle" }, h("h2", {}, "Now"), facts))),
+                h("dl", { class: "sums" }, h("div", {}, h("dt", {}, t("Distance")), total.meters),
+                    h("div", {}, h("dt", {}, t("In motion")), total.moving), h("div", {}, h("dt", {}, t("Top speed")), total.top)), save),
+            h("div", { class: "rest" }, tabs.element, h("section", { "aria-label": t("The vehicle") }, h("h2", {}, t("Now")), facts))),
         element, h("div", { class: "deck" }, chart.element, player.slider, h("div", { class: "controls" }, player.button, player.choice,
-            button("Zoom out of the chart", "minus", () => zoom(player.time, 2)), button("Zoom into the chart", "plus", () => zoom(player.time, 0.5)), all, readout)));
+            button(t("Zoom out of the chart"), "minus", () => zoom(player.time, 2)), button(t("Zoom into the chart"), "plus", () => zoom(player.time, 0.5)), all, readout)));
     main.append(missing, frame);
 
-    const map = makeMap(element, "Map of the vehicle's track");
+    const map = makeMap(element, t("Map of the vehicle's track"));
+    const ofFleet = new FencesLayer(map, id);
     const layer = new TrackLayer().addTo(map), fences = L.layerGroup().addTo(map), ends = L.layerGroup().addTo(map);
     const arrow = h("div", { class: "cursor-dot" });
     const dot = L.marker([0, 0], { icon: L.divIcon({ className: "", html: arrow, iconSize: [22, 22] }), interactive: false, keyboard: false });
@@ -154,7 +159,7 @@ export function screen(main, parts, values) {
 
     /** What is shown, as files for other programs; the server writes them. */
     function showFiles() {
-        const title = (fleet.vehicles.get(id)?.name ?? `vehicle ${id}`).replaceAll(/[^\p{L}\p{N} ._-]/gu, "_");
+        const title = (fleet.vehicles.get(id)?.name ?? t("Vehicle {id}", { id })).replaceAll(/[^\p{L}\p{N} ._-]/gu, "_");
         for (const [format, link] of files) {
             link.href = `/v1/devices/${id}/locations?${new URLSearchParams({ from: stamp(from), to: stamp(to), format })}`;
             link.download = `${title} ${dayOf(from)}.${format}`;
@@ -188,7 +193,7 @@ export function screen(main, parts, values) {
         chart.place(time);
         if (!isPlaying) note({ t: track?.count ? stamp(time) : "" });
         if (!track?.count) {
-            setText(readout, "No locations in this time.");
+            setText(readout, t("No locations in this time."));
             return;
         }
         const index = indexAt(track, time), next = Math.min(index + 1, track.count - 1);
@@ -205,12 +210,12 @@ export function screen(main, parts, values) {
         const late = (time - track.times[index]) / 1000;
         const item = (label, text, key) => h("span", { class: key }, `${label} `, h("b", {}, text));
         readout.replaceChildren(...[
-            item("Time", timeOfDay(time)),
-            Number.isNaN(track.speeds[index]) ? null : item("Speed", speed(track.speeds[index]), "key"),
-            Number.isNaN(track.altitudes[index]) ? null : item("Altitude", height(track.altitudes[index]), "key height"),
-            Number.isNaN(track.bearings[index]) || motionOf(track, index) !== "moving" ? null : item("Heading", heading(track.bearings[index])),
-            Number.isNaN(track.accuracies[index]) ? null : item("Accuracy", height(track.accuracies[index])),
-            late > 120 ? h("span", { class: "soft" }, `last location ${duration(late)} before`) : null,
+            item(t("Time"), timeOfDay(time)),
+            Number.isNaN(track.speeds[index]) ? null : item(t("Speed"), speed(track.speeds[index]), "key"),
+            Number.isNaN(track.altitudes[index]) ? null : item(t("Altitude"), height(track.altitudes[index]), "key height"),
+            Number.isNaN(track.bearings[index]) || motionOf(track, index) !== "moving" ? null : item(t("Heading"), heading(track.bearings[index])),
+            Number.isNaN(track.accuracies[index]) ? null : item(t("Accuracy"), height(track.accuracies[index])),
+            late > 120 ? h("span", { class: "soft" }, t("last location {time} before", { time: duration(late) })) : null,
         ].filter(Boolean));
     }
 
@@ -262,7 +267,7 @@ export function screen(main, parts, values) {
         for (const { fence, isThere } of fencesOf(commands)) {
             const shape = shapeOf(fence, isThere ? "fence" : "fence is-new");
             // As an element: a name is text, whatever is in it.
-            if (shape) fences.addLayer(shape.bindTooltip(h("span", {}, `${fence.id}${isThere ? "" : " (on its way)"}`)));
+            if (shape) fences.addLayer(shape.bindTooltip(h("span", {}, isThere ? fence.id : t("{fence} (on its way)", { fence: fence.id }))));
         }
     }
 
@@ -289,14 +294,14 @@ export function screen(main, parts, values) {
     function fillFacts(vehicle) {
         const { latest, status } = vehicle;
         const rows = [
-            ["Last seen", vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : "never"],
-            ["Place", latest ? `${place(latest.latitude, latest.longitude)}, ${ago((fleet.now() - latest.time) / 1000)}`
+            [t("Last seen"), vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : t("never")],
+            [t("Place"), latest ? `${place(latest.latitude, latest.longitude)}, ${ago((fleet.now() - latest.time) / 1000)}`
                 : vehicle.seen && placeless(vehicle)],
-            ["Speed", latest?.speed !== undefined && speed(latest.speed)], ["Tracking", status?.state], ["Receiver", status?.receiver?.replaceAll("_", " ")],
-            ["Pending", status?.pending !== undefined && count(status.pending)], ["Ignition", status?.ignition === undefined ? "" : status.ignition ? "on" : "off"],
-            ["Odometer", status?.odometer === undefined ? "" : mileage(status.odometer)],
-            ["Up for", status?.uptime === undefined ? "" : duration(status.uptime)],
-            ["Version", vehicle.version], ["Model", [vehicle.model, vehicle.platform].filter(Boolean).join(", ")], ["Number", String(vehicle.id)],
+            [t("Speed"), latest?.speed !== undefined && speed(latest.speed)], [t("Tracking"), wordOf(status?.state)], [t("Receiver"), wordOf(status?.receiver)],
+            [t("Pending"), status?.pending !== undefined && count(status.pending)], [t("Ignition"), status?.ignition === undefined ? "" : status.ignition ? t("on") : t("off")],
+            [t("Odometer"), status?.odometer === undefined ? "" : mileage(status.odometer)],
+            [t("Up for"), status?.uptime === undefined ? "" : duration(status.uptime)],
+            [t("Version"), vehicle.version], [t("Model"), [vehicle.model, vehicle.platform].filter(Boolean).join(", ")], [t("Number"), String(vehicle.id)],
         ].filter(([, value]) => value);
         facts.replaceChildren(...rows.flatMap(([label, value]) => [h("dt", {}, label), h("dd", {}, value)]));
     }
@@ -315,6 +320,7 @@ export function screen(main, parts, values) {
             player.stop();
             chart.close();
             end();
+            ofFleet.close();
             main.removeAttribute("aria-busy");
             removeMap(map);
         },

@@ -142,7 +142,12 @@ function showRules(place) {
 
 /** The fields of a rule, and the body of the request that they make. */
 function fieldsOf(old) {
-    const field = (label, input, hint = null) => h("label", { class: "field" }, label, input, hint && h("span", { class: "soft" }, hint));
+    const field = (label, input, hint) => {
+        const element = h("label", { class: "field" }, label, input);
+        if (!hint) return element;
+        input.setAttribute("aria-describedby", `hint-${input.name}`);
+        return h("div", {}, element, h("span", { class: "soft", id: `hint-${input.name}` }, hint));
+    };
     const vehicles = [...fleet.vehicles.values()].filter(({ revoked, id }) => !revoked || id === old.device).sort(byName);
     const groups = [...new Set([old.group, ...vehicles.map(({ group }) => group)].filter(Boolean))].sort();
     const details = h("div", { class: "form column" }), names = h("datalist", { id: "fence-names" });

@@ -16,7 +16,6 @@ from server_support.databases import OnPostgres, OnSQLite
 from server_support.delivering import ADA, BOB, DeliveryTest
 from server_support.delivery_kills import Kills
 from server_support.receivers import HAS_AIOSMTPD, Hook, MailSink
-from server_support.server_test import ServerTest
 from support.clocks import shim
 from support.ports import new_port
 from support.tls import Authority, context, needs_openssl
@@ -287,7 +286,7 @@ class Configuration(DeliveryTest):
                 (("--smtp", "smtp://mail.example.org", "--smtp-from", "nobody"), "the sender of mail is an address"),
                 (("--public-url", "ftp://example.org"), "begins with https:// or http://")):
             with self.subTest(options):
-                done = server.verb("serve", *options)
+                done = server.verb("serve", "--listen=127.0.0.1:0", *options)
                 self.assertNotEqual(done.returncode, 0)
                 self.assertIn(complaint, done.stderr)
         server.options += ("--smtp", "smtp://mail.example.org", "--smtp-from", "a@example.org", "--smtp-user", "b")
@@ -302,7 +301,7 @@ class Configuration(DeliveryTest):
         path = os.path.join(self.folder, "server.toml")
         Path(path).write_text('smtp = "smtp://127.0.0.1"\nsmtp_from = "A <a@example.org>"\nsmtp_unencrypted = "yes"\n'
                               'public_url = "https://fleet.example.org"\nsmtp_port = 25\n', encoding="utf-8")
-        done = server.verb("doctor", "--config", path)
+        done = server.verb("doctor", f"--config={path}")
         self.assertIn(f"{path}:3: smtp_unencrypted is true or false", done.stdout)
         self.assertIn(f"{path}:5: there is no setting smtp_port", done.stdout)
 
@@ -423,6 +422,10 @@ class Outage(DeliveryTest, OnSQLite):
             self.happen()
         finally:
             delivering.clock = real
+
+
+# They are run on a database each.
+del Webhooks, Mails, Configuration
 
 
 if __name__ == "__main__":

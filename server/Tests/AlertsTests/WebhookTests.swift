@@ -69,7 +69,7 @@ struct Steady: RandomNumberGenerator {
 
     /// Never the same twice: what asks for a number may refuse one.
     mutating func next() -> UInt64 {
-        defer { value = value > .max / 2 ? value - (1 << 30) : value + (1 << 30) }
+        defer { value = value > .max / 2 ? value - (1 << 52) : value + (1 << 52) }
         return value
     }
 }

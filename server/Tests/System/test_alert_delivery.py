@@ -81,6 +81,8 @@ class Webhooks(DeliveryTest):
         self.happen()
         self.settle()
         self.assertEqual(len(self.hook.calls), 1)
+        # As much as the buffers of both sides take.
+        self.assertLess(self.hook.sent, 16 << 20)
 
     def test_who_is_slow_holds_up_nobody_else(self):
         self.begin()

@@ -56,6 +56,8 @@ class Hook:
         # By path: a status, `lost`, `late`, `slow`, `huge` or `redirect`; 204 where nothing is said.
         self.ways: dict[str, Any] = {}
         self.release = threading.Event()
+        # Bytes of answers without end.
+        self.sent = 0
         self.lock = threading.Lock()
         # Ids that are being received at this moment, and those that were received twice at once.
         self.under_way: Counter = Counter()
@@ -131,6 +133,7 @@ class Hook:
             with contextlib.suppress(OSError):
                 while not self.release.is_set():
                     request.wfile.write(bytes(1 << 16))
+                    self.sent += 1 << 16
             request.close_connection = True
             return
         request.send_response(way)

@@ -111,9 +111,7 @@ class Webhooks(DeliveryTest):
         wait_for(lambda: len(self.rows("SELECT id FROM alerts WHERE reason IS NOT NULL")) == 2, "two failures")
         # One has been tried for almost so long, the other for a little longer.
         self.write("UPDATE alerts SET created = created - 3 * 86400000 + 600000")
-        self.write("UPDATE alerts SET created = created - 1200000 WHERE id = (SELECT max(CAST(id AS text)) FROM alerts)"
-                   if isinstance(self, OnPostgres) else
-                   "UPDATE alerts SET created = created - 1200000 WHERE id = (SELECT max(id) FROM alerts)")
+        self.write("UPDATE alerts SET created = created - 1200000 WHERE id IN (SELECT id FROM alerts ORDER BY id LIMIT 1)")
         self.hurry()
         wait_for(lambda: self.rows("SELECT id FROM alerts WHERE failed IS NOT NULL"), "one that is given up")
         wait_for(lambda: len(self.hook.calls) == 4, "both were tried once more")

@@ -256,9 +256,13 @@ class ScreenTests(PageTest):
         page.get_by_role("row", name=re.compile("Truck 1")).get_by_text("48,212 km").wait_for()
 
     def test_fences_axes_and_scales_are_in_these_units_too(self):
+        bus = self.devices["Bus 200"]["id"]
         drawn = """window.drawn = new Set();
             const write = CanvasRenderingContext2D.prototype.fillText;
-            CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) { window.drawn.add(String(text)); write.call(this, text, ...rest); };"""
+            CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+                window.drawn.add(String(text));
+                write.call(this, text, ...rest);
+            };"""
         page = self.page(screen=f"#/vehicle/{self.truck()}?{self.stretch()}", script=drawn, locale="en-US")
         page.wait_for_function("() => [...window.drawn].some(text => /^\\d+ ft$/.test(text)) && window.drawn.has('mph')")
         self.assertEqual(page.evaluate("[...window.drawn].filter(text => /^\\d+ m$/.test(text))"), [])
@@ -268,7 +272,7 @@ class ScreenTests(PageTest):
         page.wait_for_function("() => /^\\d+ nmi$/.test(document.querySelector('.leaflet-control-scale').innerText)")
         # As long as it says: the scale of 2 ** 15 pixels a turn, at this latitude.
         page.get_by_role("combobox", name="Units").select_option("mph")
-        page.goto(f"{self.server.url}/#/fences?at=52.52000,13.40500,13&vehicles={self.devices['Bus 200']['id']}")
+        page.goto(f"{self.server.url}/#/fences?at=52.52000,13.40500,13&vehicles={bus}")
         page.get_by_role("heading", name="Fences", exact=True).wait_for()
         line = page.locator(".leaflet-control-scale-line")
         number, unit = line.inner_text().split()
@@ -284,7 +288,7 @@ class ScreenTests(PageTest):
         page.get_by_label("Name of the fence").fill("Stand")
         page.keyboard.press("Enter")
         page.get_by_text("“Stand” is on its way").wait_for()
-        sent = json.loads(self.server.ask("GET", f"/v1/devices/{self.devices['Bus 200']['id']}/commands", self.reader()).body)["commands"]
+        sent = json.loads(self.server.ask("GET", f"/v1/devices/{bus}/commands", self.reader()).body)["commands"]
         self.assertEqual(sent[0]["arguments"]["geofences"][0]["radius_meters"], 152.4)
 
     def test_reports(self):
@@ -311,8 +315,8 @@ class ScreenTests(PageTest):
         rows.nth(1).wait_for()
         page.wait_for_function("document.querySelectorAll('tbody tr').length === 2")
         cells = [row.locator("th, td").all_inner_texts() for row in rows.all()]
-        shown = [page.evaluate("day => new Intl.DateTimeFormat('en-IE', { dateStyle: 'medium' }).format(new Date(`${day}T12:00`))", f"{day:%Y-%m-%d}")
-                 for day in (first, second)]
+        date = "day => new Intl.DateTimeFormat('en-IE', { dateStyle: 'medium' }).format(new Date(`${day}T12:00`))"
+        shown = [page.evaluate(date, f"{day:%Y-%m-%d}") for day in (first, second)]
         self.assertEqual(cells, [
             [name, shown[0], "2", "15.0 km", "48 min", "2 min", "1", "30 min", "08:00", "09:20", "90 km/h"],
             [name, shown[1], "1", "20.0 km", "24 min", "1 min", "0", "0 s", "23:50", "00:15", "90 km/h"]])

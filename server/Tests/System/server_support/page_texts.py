@@ -64,7 +64,8 @@ def table(code: str) -> dict[str, str | dict[str, str]]:
     found: dict[str, str | dict[str, str]] = {}
     for key, text, forms in ENTRY.findall(source):
         assert unquoted(key) not in found, f"{key} is there twice"
-        found[unquoted(key)] = {name: unquoted(form) for name, form in re.findall(rf"(\w+): {TEXT}", forms)} if forms else unquoted(text)
+        plurals = {name: unquoted(form) for name, form in re.findall(rf"(\w+): {TEXT}", forms)}
+        found[unquoted(key)] = plurals or unquoted(text)
     inside = source.split("{\n", 1)[1].rsplit("\n};", 1)[0]
     rest = [line for line in ENTRY.sub("", inside + "\n").split("\n") if line.strip() and not line.lstrip().startswith("//")]
     assert not rest, f"no entries: {rest}"

@@ -48,7 +48,8 @@ SHOWN = """() => {
     return found.map((text) => text.trim()).filter(Boolean);
 }"""
 # What is no text of the page: names, zones, units, dates, numbers, formats of files.
-DATA = re.compile(r"""\b(?:beekon|Leaflet|Natural\ Earth|Europe/Berlin|GPX|GeoJSON|CSV|EN|DE|English|Deutsch|Raspberry\ Pi\ 4|linux|console
+DATA = re.compile(r"""\b(?:beekon|Leaflet|Natural\ Earth|Europe/Berlin|GPX|GeoJSON|CSV|EN|DE|English|Deutsch|Raspberry\ Pi\ 4
+    |linux|console
     |km/h|mph|kn|km|mi|min|ft|ada|rita|Truck|Van|Courier|Bus|Crane|Trailer|Spare\ unit|Old\ van|Alexanderplatz|Tempelhof
     |Depot\ north
     # What vehicles and the server say.

@@ -18,12 +18,13 @@ from support.waiting import wait_for
 
 GERMAN = page_texts.table("de")
 SCREENS = (
-    "#/fleet", "#/map", "#/map?vehicle={truck}", "#/vehicle/{truck}", "#/vehicle/{truck}?tab=events", "#/vehicle/{truck}?tab=commands",
+    "#/fleet", "#/map", "#/map?vehicle={truck}",
+    "#/vehicle/{truck}", "#/vehicle/{truck}?tab=events", "#/vehicle/{truck}?tab=commands",
     "#/vehicle/{truck}?from=2020-01-01T00:00:00Z&to=2020-01-02T12:00:00Z", "#/vehicle/{old}", "#/vehicle/99999",
     "#/reports", "#/reports?by=fleet", "#/reports?from=2020-01-02&to=2020-01-01", "#/fences", "#/fences?vehicles={truck}",
     "#/devices", "#/users")
 # What German says as English does.
-SAME = {"Live", "Name", "2. Name", "Version", "version", "Details", "Code", "Code {id}", "N", "S", "SW", "W", "NW"}
+SAME = {"Live", "Name", "2. Name", "Version", "Tokens", "Details", "Code", "Code {id}", "N", "S", "SW", "W", "NW"}
 # Buttons that open a dialog, by screen.
 DIALOGS = {
     "#/fleet": ["ada"],
@@ -41,8 +42,9 @@ SHOWN = """() => {
         if (!isCode(parentElement)) found.push(data);
     }
     for (const element of document.querySelectorAll("[aria-label], [title], [placeholder], [data-label], [aria-valuetext]")) {
-        for (const name of ["aria-label", "title", "data-label", "aria-valuetext", element.matches("textarea") ? "" : "placeholder"]) {
-            if (name && element.hasAttribute(name)) found.push(element.getAttribute(name));
+        for (const name of ["aria-label", "title", "data-label", "aria-valuetext", "placeholder"]) {
+            // That of a text field is an example.
+            if (name !== "placeholder" || !element.matches("textarea")) found.push(element.getAttribute(name) ?? "");
         }
     }
     return found.map((text) => text.trim()).filter(Boolean);

@@ -19,7 +19,7 @@ NAMES = re.compile(r"\{(\w+)\}")
 # Literals that are no paths, classes or names of members: they begin with a word as sentences do.
 SAID = re.compile(r'"([A-Z“][a-z]*(?:[ ,.:?…][^"\\\n]*)?)"|`([A-Z“][a-z]*[ ,.:?…](?:[^`\\]|\\.)*)`')
 # Of these, what is the same in each language.
-NOT_SAID = {"English", "Deutsch", "Natural Earth", "Bearer ${secret}"}
+NOT_SAID = {"English", "Deutsch", "Natural Earth", "Notification", "Bearer ${secret}"}
 
 
 def unquoted(text: str) -> str:

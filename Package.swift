@@ -62,6 +62,7 @@ let package = Package(
         .library(name: "Envelope", targets: ["Envelope"]),
         .library(name: "SQLite", targets: ["SQLite"]),
         .library(name: "TOML", targets: ["TOML"]),
+        .library(name: "Tracking", targets: ["Tracking"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")

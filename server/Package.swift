@@ -66,6 +66,9 @@ let package = Package(
         target(
             "Commands", ["CServerCrypto", "EnvelopeReader", "ServerStore", beekond("Base")]),
         target(
+            "Fences",
+            ["Accounts", "EnvelopeReader", "ServerStore", beekond("Base"), beekond("Envelope"), beekond("Tracking")]),
+        target(
             "Page",
             [
                 "CServerCrypto", beekond("CZlib"), beekond("SQLite"),
@@ -76,9 +79,10 @@ let package = Package(
         target(
             "API",
             [
-                "Accounts", "CServerClock", "Commands", "EnvelopeReader", "Page", "ServerStore",
+                "Accounts", "CServerClock", "Commands", "EnvelopeReader", "Fences", "Page", "ServerStore",
                 beekond("Base"),
                 beekond("Envelope"),
+                beekond("Tracking"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -106,6 +110,7 @@ let package = Package(
         test("ServerStore", ["EnvelopeReader", beekond("Base"), beekond("SQLite")]),
         test("Accounts", ["ServerStore", beekond("Base")]),
         test("Commands", ["EnvelopeReader", "ServerStore", beekond("Base")]),
+        test("Fences", ["Accounts", "EnvelopeReader", "ServerStore", beekond("Base"), beekond("Tracking")]),
         test(
             "Page",
             [

@@ -27,11 +27,13 @@ package struct VehicleStatus: Equatable, Sendable {
     package var heartbeat: Int?
     /// Names of the commands that the destination's server may ask for; nil: nothing is said of them.
     package var commands: [String]?
+    /// Of the geofences that servers have added; nil: nothing is said of them.
+    package var fences: Geofences.Summary?
 
     package init(
         state: String, motion: String, receiver: String, pending: Int, oldestPending: Timestamp? = nil,
         odometer: Double? = nil, ignition: Bool? = nil, battery: Battery? = nil, version: String, uptime: Int,
-        heartbeat: Int? = nil, commands: [String]? = nil
+        heartbeat: Int? = nil, commands: [String]? = nil, fences: Geofences.Summary? = nil
     ) {
         self.state = state
         self.motion = motion
@@ -45,6 +47,7 @@ package struct VehicleStatus: Equatable, Sendable {
         self.uptime = uptime
         self.heartbeat = heartbeat
         self.commands = commands
+        self.fences = fences
     }
 
     /// A JSON object.
@@ -92,6 +95,11 @@ package struct VehicleStatus: Equatable, Sendable {
                 JSONString.append(name, to: &bytes)
             }
             raw("]")
+        }
+        if let fences {
+            let digits = String(fences.digest, radix: 16)
+            let digest = String(repeating: "0", count: 16 - digits.count) + digits
+            raw(",\"fences\":{\"count\":\(fences.count),\"digest\":\"\(digest)\"}")
         }
         raw("}")
     }

@@ -1,10 +1,16 @@
 package import Base
 
 /// A circle or a polygon whose crossings are recorded.
-package struct Geofence: Equatable, Sendable {
-    package struct Invalid: Error, Equatable, Sendable {
-        /// A short explanation for the operator.
-        package let reason: String
+public struct Geofence: Equatable, Sendable {
+    /// Why a fence is none.
+    public struct Invalid: Error, Equatable, Sendable {
+        /// A short explanation for the operator, without a full stop.
+        public let reason: String
+
+        /// For what is found wrong before there is a fence.
+        public init(reason: String) {
+            self.reason = reason
+        }
     }
 
     /// Maximum length of an id, in Unicode scalars.
@@ -28,8 +34,10 @@ package struct Geofence: Equatable, Sendable {
     /// Whether exits are recorded.
     package let notifiesOnExit: Bool
 
+    /// A circle.
+    ///
     /// - Throws: `Invalid`, describing the first value that is wrong.
-    package init(
+    public init(
         id: String, latitude: Double, longitude: Double, radius: Double, notifiesOnEntry: Bool = true,
         notifiesOnExit: Bool = true, dwell: Double? = nil
     ) throws(Invalid) {
@@ -48,9 +56,11 @@ package struct Geofence: Equatable, Sendable {
         self.dwell = dwell
     }
 
+    /// A polygon.
+    ///
     /// - Parameter ring: longitude and latitude of each corner, in degrees, in the order of GeoJSON.
     /// - Throws: `Invalid`, describing the first value that is wrong.
-    package init(
+    public init(
         id: String, ring: [[Double]], notifiesOnEntry: Bool = true, notifiesOnExit: Bool = true,
         dwell: Double? = nil
     ) throws(Invalid) {

@@ -93,12 +93,13 @@ import Tracking
             state: "stopped", motion: "unknown", receiver: "released", pending: 3,
             oldestPending: Timestamp(iso8601: "2026-06-15T12:34:10.000Z"), odometer: 12_345.5,
             ignition: false,
-            version: "0.1.0", uptime: 86_400, heartbeat: 3600, commands: ["locate", "set_config"])
+            version: "0.1.0", uptime: 86_400, heartbeat: 3600, commands: ["locate", "set_config"],
+            fences: Geofences.Summary(count: 2, digest: 0x0EB9_0C31_7F0D_118B))
         let fields = """
             {"state":"stopped","motion":"unknown","receiver":"released","pending":3,\
             "oldest_pending":"2026-06-15T12:34:10.000Z","odometer_meters":12345.5,"ignition":false,\
             "version":"0.1.0","uptime_seconds":86400,"heartbeat_seconds":3600,\
-            "commands":["locate","set_config"]}
+            "commands":["locate","set_config"],"fences":{"count":2,"digest":"0eb90c317f0d118b"}}
             """
         let results = [
             #"{"id":"c-17","command":"stop","ok":true}"#, #"{"id":"c-18","command":"x","ok":false}"#,

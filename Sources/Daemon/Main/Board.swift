@@ -42,6 +42,8 @@ struct ReaderSnapshot: Sendable {
     var newest: NewestLocation?
     /// The geofences that there are now; nil before they have been read.
     var fences: [Geofence]?
+    /// Of those that servers have added; nil before they have been read.
+    var fencesOfServers: Geofences.Summary?
     /// What the next stored row carries.
     var extras: [String: String] = [:]
     /// Revision of the settings that the reader goes by.

@@ -16,6 +16,8 @@ final class FenceKeeper {
     var eventSession: Session?
     /// All of them, for the board; nil before they have been read.
     private(set) var known: [Geofence]?
+    /// Of those that servers have added; nil before they have been read.
+    private(set) var ofServers: Geofences.Summary?
     /// What the small file beside the database says of the states.
     private var keptInside: Set<Int64>?
     /// The database does not know the states of all fences yet.
@@ -51,6 +53,7 @@ final class FenceKeeper {
             items, nextKey: found?.nextKey ?? 1, entered: (stored ?? [:]).compactMapValues(\.enteredAt))
         settleOrigins(now: now)
         known = geofences.all
+        ofServers = geofences.summaryOfServers
         mustStoreStates = stored.map { $0.count > items.count { $0.isInside != nil } } ?? true
         keepStates(now: now)
     }
@@ -123,6 +126,7 @@ final class FenceKeeper {
         let gone = geofences.items.filter { $0.isInside != nil && !left.contains($0.key) }.map(\.key)
         geofences = changed
         known = geofences.all
+        ofServers = geofences.summaryOfServers
         do {
             // What stays behind when this fails belongs to no fence: keys are never used again.
             if !gone.isEmpty { try hub.store.forget(geofences: gone) }

@@ -49,6 +49,7 @@ extension Reader {
         snapshot.storageError = recorder.error?.report
         snapshot.newest = recorder.newest
         snapshot.fences = fences.known
+        snapshot.fencesOfServers = fences.ofServers
         snapshot.extras = extras.all
         snapshot.revision = revision
         return snapshot

@@ -99,6 +99,7 @@ final class Envelopes {
     private func status(_ sync: Settings.Sync, now: BootInstant) -> VehicleStatus {
         let reader = hub.board.readerSnapshot
         let counts = hub.store.counts()[port.name] ?? DestinationCounts()
+        let commands = Settings.Commands.Name.allCases.filter { sync.commands?.allow.contains($0) ?? false }
         return VehicleStatus(
             state: reader.state.rawValue, motion: reader.motion.rawValue,
             receiver: Wire.SourceHealth(reader.health).rawValue, pending: counts.pending,
@@ -107,8 +108,8 @@ final class Envelopes {
             ignition: reader.vehicle?.isOn, battery: battery(now: now),
             version: Release.version,
             uptime: Int(now.seconds(since: hub.startedAt)), heartbeat: Int(sync.heartbeatSeconds),
-            commands: Settings.Commands.Name.allCases.filter { sync.commands?.allow.contains($0) ?? false }
-                .map(\.rawValue))
+            commands: commands.map(\.rawValue),
+            fences: commands.contains(.addGeofences) ? reader.fencesOfServers : nil)
     }
 }
 

@@ -171,6 +171,43 @@ enum Description {
         "description":"RFC 3339"}},{"name":"group","in":"query","required":false,"description":"Of vehicles of this group alone.",
         "schema":{"type":"string"}},{"name":"format","in":"query","required":false,"description":"json or csv.","schema":
         {"enum":["json","csv"]}}]}},
+        "/v1/fences":{"get":{"operationId":"fences","summary":"The fences of the fleet, as far as they are for vehicles that the caller sees.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"200":{"description":"In the order in which they were drawn.","content":{"application/json":
+        {"schema":{"type":"object","required":["fences"],"properties":{"fences":{"type":"array","items":
+        {"$ref":"#/components/schemas/Fence"}}}}}}},
+        "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}},
+        "post":{"operationId":"addFence","summary":"Draws a fence; each vehicle that it is for takes it with its next upload.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"201":{"description":"The fence.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/Fence"}}}},
+        "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"409":{"$ref":"#/components/responses/409"},"413":{"$ref":"#/components/responses/413"},"503":{"$ref":"#/components/responses/503"}},
+        "requestBody":{"required":true,"content":{"application/json":{"schema":{"$ref":"#/components/schemas/FenceDraft"}}}}}},
+        "/v1/fences/{fence}":{"parameters":[{"name":"fence","in":"path","required":true,
+        "schema":{"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],
+        "get":{"operationId":"fence","summary":"One of them.","security":[{"token":[]},{"session":[]}],"responses":{"200":{"description":"The fence.",
+        "content":{"application/json":{"schema":{"$ref":"#/components/schemas/Fence"}}}},
+        "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}},
+        "put":{"operationId":"replaceFence","summary":"Puts another shape, name, or other vehicles in place of those it has.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"200":{"description":"The fence.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/Fence"}}}},
+        "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"409":{"$ref":"#/components/responses/409"},"413":{"$ref":"#/components/responses/413"},"503":{"$ref":"#/components/responses/503"}},
+        "requestBody":{"required":true,"content":{"application/json":{"schema":{"$ref":"#/components/schemas/FenceDraft"}}}}},
+        "delete":{"operationId":"removeFence","summary":"Removes it; vehicles forget it with their next upload.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"204":{"description":"It is removed."},
+        "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}}},
+        "/v1/fences/{fence}/devices":{"parameters":[{"name":"fence","in":"path","required":true,
+        "schema":{"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],
+        "get":{"operationId":"fenceDevices","summary":"The vehicles that a fence is for, and whether they have it.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"200":{"description":"By number.","content":{"application/json":{"schema":{"type":"object",
+        "required":["devices"],"properties":{"devices":{"type":"array","items":{"type":"object","required":["device","state"],
+        "properties":{"device":{"type":"integer","format":"int64"},"state":{"enum":["taken","waiting","refused"]},
+        "reason":{"type":"string"}}}}}}}}},
+        "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}}},
+        "/v1/devices/{device}/fences":{"parameters":[{"name":"device","in":"path","required":true,
+        "schema":{"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],
+        "get":{"operationId":"deviceFences","summary":"The fences of the fleet that a vehicle is to have, and whether it has them.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"200":{"description":"By number.","content":{"application/json":
+        {"schema":{"type":"object","required":["fences"],"properties":{"fences":{"type":"array","items":{"type":"object",
+        "required":["id","state"],"properties":{"id":{"type":"integer","format":"int64"},"state":{"enum":["taken","waiting",
+        "refused"]},"reason":{"type":"string"}}}}}}}}},
+        "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}}},
         "/v1/devices/{device}/log":{"parameters":[{"name":"device","in":"path","required":true,"schema":
         {"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],"get":{"operationId":
         "log","summary":"The newest log that a vehicle sent.","security":[{"token":[]},{"session":
@@ -424,7 +461,20 @@ enum Description {
         },"components":{"schemas":{"Problem":{"type":"object","required":["type","title","status",
         "detail"],"properties":{"type":{"type":"string"},"title":{"type":"string"},"status":{"type":
         "integer"},"detail":{"type":"string"},"pointer":{"type":"string","description":"JSON pointer to the field that is wrong."},
-        "index":{"type":"integer","description":"The location or event that is wrong."}}},"Location":
+        "index":{"type":"integer","description":"The location or event that is wrong."}}},
+        "FenceShape":{"type":"object","description":"A circle, or a polygon.","properties":{"latitude":{"type":"number",
+        "minimum":-90,"maximum":90},"longitude":{"type":"number","minimum":-180,"maximum":180},"radius_meters":{"type":"number"},
+        "polygon":{"type":"array","minItems":3,"maxItems":501,"description":"Longitude and latitude of each corner.",
+        "items":{"type":"array","minItems":2,"maxItems":2,"items":{"type":"number"}}},"notify_on_entry":{"type":"boolean"},
+        "notify_on_exit":{"type":"boolean"},"dwell_seconds":{"type":"number","description":"After which a stay is told."}}},
+        "FenceDraft":{"allOf":[{"$ref":"#/components/schemas/FenceShape"},{"type":"object","required":["name"],"properties":{
+        "name":{"type":"string","minLength":1,"maxLength":100},"all":{"type":"boolean","description":"For every vehicle."},
+        "groups":{"type":"array","items":{"type":"string"}},"devices":{"type":"array","items":{"type":"integer",
+        "format":"int64"}}}}]},
+        "Fence":{"allOf":[{"$ref":"#/components/schemas/FenceDraft"},{"type":"object","required":["id","created","changed",
+        "author"],"properties":{"id":{"type":"integer","format":"int64"},"created":{"type":"string","format":"date-time",
+        "description":"RFC 3339"},"changed":{"type":"string","format":"date-time","description":"RFC 3339"},
+        "author":{"type":"string"}}}]},"Location":
         {"type":"object","required":["id","timestamp","latitude","longitude","is_mock"],"properties":
         {"id":{"type":"string"},"timestamp":{"type":"string","format":"date-time","description":"RFC 3339"},
         "latitude":{"type":"number"},"longitude":{"type":"number"},"trigger":{"type":"string"},"motion":

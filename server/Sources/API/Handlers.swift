@@ -20,6 +20,7 @@ struct Handlers: Sendable {
     let operation: Operation
     let tiles: Tiles
     let sharing: Sharing
+    let fences: FleetFences
 
     /// One request, whose right has been checked.
     struct Call {
@@ -43,7 +44,10 @@ struct Handlers: Sendable {
     func perform(_ call: Call) async throws -> Response {
         if let response = try await performForDevices(call) { return response }
         if let response = try await performForReaders(call) { return response }
-        return try await performForAdmins(call)
+        let response = try await performForAdmins(call)
+        // Who is in which group is a part of it.
+        if call.method != .get { fences.keeper.wake() }
+        return response
     }
 
     /// - Returns: nil when the route is none of a device's, nor open to everybody.
@@ -101,6 +105,10 @@ struct Handlers: Sendable {
         case (.tile(let zoom, let column, let row), _):
             return try await tiles.answer(call.request, zoom: zoom, column: column, row: row)
         case (.key, _): return try orders.key()
+        case (.fences, .get): return try await fences.all(for: call.viewer)
+        case (.fence(let number), .get): return try await fences.one(number, for: call.viewer)
+        case (.deviceFences(let id), _): return try await fences.fences(of: id, for: call.viewer)
+        case (.fenceDevices(let number), _): return try await fences.devices(of: number, for: call.viewer)
         case (.installations(let id), .get): return try await registry.installations(of: id, for: call.viewer)
         case (.clock, .get): return try await ingest.clock.answer(call.now)
         case (.metrics, _):
@@ -126,6 +134,11 @@ struct Handlers: Sendable {
         case .groups:
             return try await isRead ? registry.groups() : registry.addGroup(call.request, now: call.now)
         case .group(let name): return try await registry.removeGroup(name)
+        case .fences: return try await fences.add(call.request, by: call.identity.name, now: call.wall)
+        case .fence(let number):
+            return try await call.method == .put
+                ? fences.replace(number, call.request, by: call.identity.name, now: call.wall)
+                : fences.remove(number)
         case .userGroups(let name): return try await registry.setGroups(of: name, call.request)
         case .tokens(let id): return try await registry.renewTokens(of: id, call.request, now: call.wall)
         case .installations(let id): return try await registry.confirmInstallation(of: id, call.request)

@@ -1,6 +1,7 @@
 internal import Base
 internal import Commands
 internal import EnvelopeReader
+internal import Fences
 internal import HTTPTypes
 internal import Hummingbird
 internal import Logging
@@ -16,6 +17,7 @@ struct Ingest: Sendable {
     let commands: CommandText
     let meters: Meters
     let clock: ClockKeeper
+    let fences: FenceKeeper
     let logger: Logger
 
     func answer(
@@ -26,8 +28,8 @@ struct Ingest: Sendable {
         let (batch, lease) = try await batch(of: request)
         try judge(batch, from: device, now: now)
         let start = ContinuousClock.now
-        let receipt = try await store.submit(
-            submission(of: batch, from: device, identity, now: now))
+        let submission = submission(of: batch, from: device, identity, now: now)
+        var receipt = try await store.submit(submission)
         meters.note(receipt, after: .now - start)
         if let other = receipt.otherInstallation, let isLast = meters.isWorthALine(for: device) {
             let rest = isLast ? ". More of this device are counted and not logged" : ""
@@ -41,6 +43,9 @@ struct Ingest: Sendable {
             )
         }
         withExtendedLifetime(lease) {}
+        if !receipt.isOfOther, let orders = await fences.orders(for: upload(submission, receipt)) {
+            (receipt.commands, receipt.counter) = orders
+        }
         let text =
             #"{"batch_id":"\#(batch.id)","stored":\#(receipt.stored),"duplicates":\#(receipt.duplicates),"#
             + #""expired":\#(receipt.expired)"#
@@ -50,6 +55,13 @@ struct Ingest: Sendable {
         return Response(
             status: .ok, headers: [.contentType: "application/json"],
             body: ResponseBody(byteBuffer: ByteBuffer(string: text + end)))
+    }
+
+    private func upload(_ submission: Submission, _ receipt: Receipt) -> FenceOrders.Upload {
+        FenceOrders.Upload(
+            device: submission.device, status: submission.batch.remarks.status, age: submission.age,
+            now: submission.wall, latest: submission.latest,
+            counter: receipt.isOfBound ? submission.counter : nil)
     }
 
     private func submission(

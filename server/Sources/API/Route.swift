@@ -64,6 +64,14 @@ enum Route: Equatable {
     case groups
     /// `/v1/groups/NAME`
     case group(String)
+    /// `/v1/fences`: of the fleet.
+    case fences
+    /// `/v1/fences/7`
+    case fence(Int64)
+    /// `/v1/fences/7/devices`: which vehicles have it.
+    case fenceDevices(Int64)
+    /// `/v1/devices/17/fences`: which it has.
+    case deviceFences(Int64)
     /// `/v1/shared`: where the vehicle of a link is.
     case shared
     /// `/v1/key`: the public part of the key that signs commands.
@@ -126,7 +134,7 @@ enum Route: Equatable {
         "devices": .devices,
         "live": .stream, "login": .login, "logout": .logout, "session": .session, "users": .users,
         "key": .key, "openapi.json": .description, "doctor": .doctor, "clock": .clock, "backup": .backup,
-        "groups": .groups, "shared": .shared, "trips": .fleetTrips,
+        "groups": .groups, "shared": .shared, "trips": .fleetTrips, "fences": .fences,
     ]
 
     private static func named(_ names: [Substring]) -> Route? {
@@ -136,6 +144,8 @@ enum Route: Equatable {
         case (2, "claims"): id(names[1]).map { .claim($0) }
         case (2, "devices"): id(names[1]).map { .device($0) }
         case (2, "users"): names[1].isEmpty ? nil : .user(String(names[1]))
+        case (2, "fences"): id(names[1]).map { .fence($0) }
+        case (3, "fences"): names[2] == "devices" ? id(names[1]).map { .fenceDevices($0) } : nil
         case (2, "groups"): names[1].isEmpty ? nil : .group(String(names[1]))
         case (3, "users"): names[1].isEmpty ? nil : part(names[2], of: String(names[1]))
         case (3, "devices"): id(names[1]).flatMap { part(names[2], of: $0) }
@@ -156,6 +166,7 @@ enum Route: Equatable {
         case "installations": .installations(device)
         case "data": .data(device)
         case "links": .links(device)
+        case "fences": .deviceFences(device)
         default: nil
         }
     }
@@ -190,11 +201,14 @@ enum Route: Equatable {
     var methods: [Method] {
         switch self {
         case .batches, .logs, .token, .enroll, .login, .logout, .tokens, .backup: [.post]
-        case .devices, .users, .claims, .commands, .installations, .clock, .groups, .links: [.get, .post]
+        case .devices, .users, .claims, .commands, .installations, .clock, .groups, .links,
+            .fences:
+            [.get, .post]
+        case .fence: [.get, .put, .delete]
         case .device: [.get, .patch, .delete]
         case .user, .claim, .command, .group, .link, .data: [.delete]
         case .password, .ownPassword, .userGroups: [.put]
-        case .shared, .locations, .events, .trips, .fleetTrips, .log, .stream, .session, .key, .description,
+        case .shared, .locations, .events, .trips, .fleetTrips, .fenceDevices, .deviceFences, .log, .stream, .session, .key, .description,
             .doctor,
             .metrics, .tile, .live, .ready:
             [.get]
@@ -227,6 +241,10 @@ enum Route: Equatable {
         case .groups: "/v1/groups"
         case .group: "/v1/groups/{name}"
         case .userGroups: "/v1/users/{name}/groups"
+        case .fences: "/v1/fences"
+        case .fence: "/v1/fences/{fence}"
+        case .fenceDevices: "/v1/fences/{fence}/devices"
+        case .deviceFences: "/v1/devices/{device}/fences"
         case .shared: "/v1/shared"
         case .stream: "/v1/live"
         case .tile: "/v1/map/{zoom}/{column}/{row}"

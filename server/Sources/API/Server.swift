@@ -18,6 +18,7 @@ package struct Server: Sendable {
     private let clock: ClockKeeper
     private let meters = Meters()
     private let removals: Removals
+    private let fences: FenceKeeper
     private let mill = PasswordMill()
     let logger: Logger
 
@@ -32,6 +33,7 @@ package struct Server: Sendable {
         clock = ClockKeeper(store: store, logger: logger)
         gatekeeper = Gatekeeper(store: store, clock: clock)
         removals = Removals(store: store, clock: clock, logger: logger)
+        fences = FenceKeeper(store: store, logger: logger)
         self.logger = logger
     }
 
@@ -77,7 +79,7 @@ package struct Server: Sendable {
             ingest: Ingest(
                 store: store, bodies: bodies, retentionDays: options.retentionDays,
                 commands: CommandText(key: options.signingKey), meters: meters, clock: clock,
-                logger: logger),
+                fences: fences, logger: logger),
             logs: Logs(store: store, bodies: bodies, lists: lists),
             exchange: TokenExchange(
                 store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime, meters: meters,
@@ -93,6 +95,7 @@ package struct Server: Sendable {
                 store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime, removals: removals),
             login: Login(store: store, bodies: bodies, passwords: Passwords(store: store, mill: mill)),
             operation: Operation(store: store, bodies: bodies, options: options, clock: clock),
-            tiles: Tiles(map: options.map), sharing: Sharing(store: store, bodies: bodies))
+            tiles: Tiles(map: options.map), sharing: Sharing(store: store, bodies: bodies),
+            fences: FleetFences(store: store, bodies: bodies, lists: lists, keeper: fences))
     }
 }

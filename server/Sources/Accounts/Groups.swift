@@ -65,6 +65,8 @@ package enum Groups {
             guard let id = rows.first?.first?.integer else { return false }
             try session.run("UPDATE devices SET fleet_group = NULL WHERE fleet_group = $1", .integer(id))
             try session.run("DELETE FROM user_groups WHERE fleet_group = $1", .integer(id))
+            // 1: a group, in `FenceTargets.Kind`.
+            try session.run("DELETE FROM fence_targets WHERE kind = 1 AND target = $1", .integer(id))
             try FleetRevision.advance(in: session)
             return true
         }
@@ -73,7 +75,7 @@ package enum Groups {
     /// The number of a group, for a row that is made in the same transaction: it stays until that has ended.
     ///
     /// - Throws: `.conflict` when there is none of that name.
-    static func number(of name: String, in session: any Session) throws(StoreError) -> Int64 {
+    package static func number(of name: String, in session: any Session) throws(StoreError) -> Int64 {
         let rows = try session.run(
             "UPDATE fleet_groups SET name = name WHERE name = $1 RETURNING id", .text(name))
         guard let id = rows.first?.first?.integer else {

@@ -26,6 +26,7 @@ package enum Removal {
     /// Tables with few rows of a device.
     private static let others = [
         "latest", "presence", "ahead", "votes", "installations", "tokens", "ended_tokens", "links",
+        "device_fences",
     ]
 
     /// Begins, within a transaction that has ended its tokens. The number of the device stays taken, and its name is free.
@@ -45,6 +46,8 @@ package enum Removal {
         try session.run(
             "INSERT INTO removals(device, since) VALUES ($1, $2)", .integer(device),
             .integer(now.milliseconds))
+        // 2: a device, in `FenceTargets.Kind`.
+        try session.run("DELETE FROM fence_targets WHERE kind = 2 AND target = $1", .integer(device))
         try FleetRevision.advance(in: session)
         return true
     }

@@ -97,6 +97,10 @@ package struct Receipt: Equatable, Sendable {
     package var otherInstallation: UUIDv7?
     /// The id of the batch was known, with other rows.
     package var hasOtherRows = false
+    /// It shows the device's tokens and is another installation: it gets no commands.
+    package var isOfOther = false
+    /// It is the installation that the device is bound to, for which lists may be signed.
+    package var isOfBound = false
     /// Counter of the signed list with these commands: greater than any before. nil when nothing is signed.
     package var counter: Int64?
 

@@ -18,7 +18,7 @@ package enum Viewer: Hashable, Sendable {
     }
 
     /// Whether `$1` may see a device `d`, which is not being deleted. The same text for everybody, so that it is parsed once.
-    static let condition = """
+    package static let condition = """
         d.removed IS NULL AND ($1 = 0 OR EXISTS (SELECT 1 FROM users WHERE id = $1 AND role <> \(limitedRole))
             OR d.fleet_group IN (SELECT fleet_group FROM user_groups WHERE account = $1))
         """

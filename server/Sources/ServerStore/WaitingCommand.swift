@@ -50,6 +50,33 @@ package struct WaitingCommand: Equatable, Sendable {
         """
     }
 
+    /// The commands that go with an answer now, where some have been added since its upload was stored.
+    ///
+    /// - Parameters:
+    ///   - age: by what they expire.
+    ///   - latest: the latest moment that it can be.
+    ///   - counter: what that of a signed list must reach at least; nil when nothing is signed.
+    package static func offer(
+        to device: Int64, age: Timestamp, latest: Timestamp, now: Timestamp, counter: Int64?,
+        in session: any Session
+    ) throws(StoreError) -> (commands: [WaitingCommand], counter: Int64?) {
+        let commands = try session.run(
+            query("device = $1"), .integer(device), .integer(age.milliseconds), .integer(last(latest))
+        ).compactMap { WaitingCommand($0) }.prefixThatFits
+        for command in commands where !command.wasOffered {
+            try session.run(
+                "UPDATE commands SET offered = $1 WHERE device = $2 AND number = $3",
+                .integer(now.milliseconds), .integer(device), .integer(command.number))
+        }
+        guard let counter, !commands.isEmpty else { return (commands, nil) }
+        let greater = try session.run(
+            """
+            UPDATE presence SET counter = CASE WHEN coalesce(counter, 0) < $1 THEN $1 ELSE counter + 1 END
+            WHERE device = $2 RETURNING counter
+            """, .integer(counter), .integer(device))
+        return (commands, greater.first?.first?.integer)
+    }
+
     init?(_ row: [Cell]) {
         guard let device = row[0].integer, let number = row[1].integer, let name = row[2].text,
             let arguments = row[3].text, let expires = row[4].integer

@@ -29,6 +29,9 @@ import Testing
             ("/v1/devices/17/links/3", .link(17, 3)), ("/v1/devices/17/links/c-3", nil),
             ("/v1/groups", .groups), ("/v1/groups/a%2Fb", .group("a/b")), ("/v1/groups/", nil),
             ("/v1/users/ada/groups", .userGroups("ada")), ("/v1/users//groups", nil), ("/v1/shared", .shared),
+            ("/v1/fences", .fences), ("/v1/fences/7", .fence(7)), ("/v1/fences/7/devices", .fenceDevices(7)),
+            ("/v1/devices/17/fences", .deviceFences(17)),
+            ("/v1/fences/x", nil), ("/v1/fences/7/x", nil),
             ("/v1/backup", .backup), ("/metrics", .metrics), ("/metrics/", nil), ("/v1/claims/x", nil),
             ("/v1/devices/17/commands/5", nil), ("/v1/devices/17/commands/c-05", nil),
             ("/v1/devices/0/commands/c-5", nil), ("/v1/users//password", nil), ("/v1/users/a/b", nil),
@@ -53,6 +56,9 @@ import Testing
             (.claim(1), .delete, "----++"), (.devices, .get, "---+++"), (.devices, .post, "----++"),
             (.device(1), .get, "---+++"), (.device(1), .delete, "----++"), (.locations(1), .get, "---+++"),
             (.events(1), .get, "---+++"), (.trips(1), .get, "---+++"), (.log(1), .get, "----++"),
+            (.fences, .get, "---+++"), (.fences, .post, "----++"), (.fence(1), .get, "---+++"),
+            (.fence(1), .put, "----++"), (.fence(1), .delete, "----++"), (.fenceDevices(1), .get, "---+++"),
+            (.deviceFences(1), .get, "---+++"),
             (.fleetTrips, .get, "---+++"), (.tokens(1), .post, "----++"),
             (.commands(1), .get, "---+++"), (.commands(1), .post, "----++"),
             (.command(1, 1), .delete, "----++"),
@@ -120,7 +126,11 @@ extension Route {
         case .locations: .events(1)
         case .events: .trips(1)
         case .trips: .fleetTrips
-        case .fleetTrips: .log(1)
+        case .fleetTrips: .fences
+        case .fences: .fence(1)
+        case .fence: .fenceDevices(1)
+        case .fenceDevices: .deviceFences(1)
+        case .deviceFences: .log(1)
         case .log: .tokens(1)
         case .tokens: .installations(1)
         case .installations: .data(1)

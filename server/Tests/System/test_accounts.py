@@ -71,6 +71,9 @@ class Rights(Accounts):
         sessions = {"reader's session": self.log_in("ada"), "admin's session": self.log_in("root"),
                     "session of another group's reader": self.log_in("sam")}
         path = f"/v1/devices/{device['id']}"
+        drawn = self.ask("POST", "/v1/fences", tokens["admin"], json.dumps({
+            "name": "yard", "latitude": 48, "longitude": 11, "radius_meters": 99, "groups": ["north"]}).encode())
+        fence = f"/v1/fences/{drawn.json['id']}"
         # For each: what a device, a reader and an admin get. Where they may, 400, 404 and 415 stand for a request in which
         # something is missing. Nobody gets 401 but where all may.
         table: dict = {
@@ -102,12 +105,15 @@ class Rights(Accounts):
             ("GET", path + "/links"): (403, 403, 200), ("POST", path + "/links"): (403, 403, 400),
             ("DELETE", path + "/links/999"): (403, 403, 404), ("GET", "/v1/groups"): (403, 403, 200),
             ("POST", "/v1/groups"): (403, 403, 400), ("DELETE", "/v1/groups/none"): (403, 403, 404),
-            ("PUT", "/v1/users/nobody/groups"): (403, 403, 400)}
+            ("PUT", "/v1/users/nobody/groups"): (403, 403, 400),
+            ("GET", "/v1/fences"): (403, 200, 200), ("POST", "/v1/fences"): (403, 403, 400),
+            ("GET", fence): (403, 200, 200), ("GET", fence + "/devices"): (403, 200, 200),
+            ("GET", path + "/fences"): (403, 200, 200), ("PUT", fence): (403, 403, 400), ("DELETE", "/v1/fences/999"): (403, 403, 404)}
         cells = 0
 
         def of_another(wanted: int, where: str) -> int:
             """What a reader gets where another one gets `wanted`: of a vehicle of a group that it does not see, nothing."""
-            return 404 if wanted == 200 and where.startswith(path) else wanted
+            return 404 if wanted == 200 and where.startswith((path, fence)) else wanted
 
         for (method, where), expected in table.items():
             for caller, token in tokens.items():

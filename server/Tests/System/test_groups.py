@@ -21,7 +21,7 @@ WEEK_MS = 7 * 86_400_000
 FORMATS = ("json", "geojson", "gpx", "csv", "packed")
 # Of a device, all that is of it alone.
 TABLES = ("locations", "events", "vehicle_events", "batches", "extras", "commands", "logs", "latest", "presence", "ahead",
-          "votes", "installations", "tokens", "ended_tokens", "links")
+          "votes", "installations", "tokens", "ended_tokens", "links", "device_fences")
 
 
 class Fleet(ServerTest):
@@ -93,7 +93,7 @@ class Groups(Fleet):
         self.assertEqual(len(self.under_test.ids(self.sam, self.bus["id"])), 3)
 
     def test_a_vehicle_of_another_group_is_like_one_that_is_not_there(self):
-        for path in ("", "/events", "/trips", "/commands", "/installations", "/locations?limit=0", "/locations?from=x",
+        for path in ("", "/events", "/trips", "/commands", "/installations", "/fences", "/locations?limit=0", "/locations?from=x",
                      *(f"/locations?format={form}" for form in FORMATS)):
             for method, body in (("GET", None), ("POST", b""), ("DELETE", None), ("PATCH", b""), ("HEAD", None)):
                 with self.subTest(f"{method} {path}"):
@@ -296,6 +296,8 @@ class Deletion(Fleet):
         server = self.under_test
         van, bus = self.device("van"), self.device("bus")
         admin = server.add_user("root", "admin")
+        fence = {"name": "yard", "latitude": 48, "longitude": 11, "radius_meters": 99, "all": True}
+        self.assertEqual(self.send("POST", "/v1/fences", admin, fence).status, 201)
         self.fill(van, 40)
         self.fill(bus, 2)
         link = json.loads(self.verb("link", "add", "--json", str(van["id"])))["path"].split("#")[1]

@@ -256,7 +256,6 @@ class ScreenTests(PageTest):
         page.get_by_role("row", name=re.compile("Truck 1")).get_by_text("48,212 km").wait_for()
 
     def test_fences_axes_and_scales_are_in_these_units_too(self):
-        bus = self.devices["Bus 200"]["id"]
         drawn = """window.drawn = new Set();
             const write = CanvasRenderingContext2D.prototype.fillText;
             CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
@@ -272,13 +271,14 @@ class ScreenTests(PageTest):
         page.wait_for_function("() => /^\\d+ nmi$/.test(document.querySelector('.leaflet-control-scale').innerText)")
         # As long as it says: the scale of 2 ** 15 pixels a turn, at this latitude.
         page.get_by_role("combobox", name="Units").select_option("mph")
-        page.goto(f"{self.server.url}/#/fences?at=52.52000,13.40500,13&vehicles={bus}")
+        page.goto(f"{self.server.url}/#/fences?at=52.52000,13.40500,13")
         page.get_by_role("heading", name="Fences", exact=True).wait_for()
         line = page.locator(".leaflet-control-scale-line")
         number, unit = line.inner_text().split()
         wide = line.evaluate("element => parseFloat(element.style.width)")
         dot = 40_075_017 / 256 / 2 ** 13 * math.cos(math.radians(52.52))
         self.assertAlmostEqual(wide * dot, int(number) * {"mi": 1609.344, "ft": 0.3048}[unit], delta=2 * dot)
+        page.get_by_role("button", name="Draw a fence").click()
         page.get_by_text("In numbers", exact=True).click()
         page.get_by_text("latitude, longitude and radius in ft").wait_for()
         page.locator("textarea[name=shape]").fill("52.5163 13.3777 500")
@@ -287,9 +287,8 @@ class ScreenTests(PageTest):
         self.assertEqual(page.locator("textarea[name=shape]").input_value(), "52.5163 13.3777 500")
         page.get_by_label("Name of the fence").fill("Stand")
         page.keyboard.press("Enter")
-        page.get_by_text("“Stand” is on its way").wait_for()
-        sent = json.loads(self.server.ask("GET", f"/v1/devices/{bus}/commands", self.reader()).body)["commands"]
-        self.assertEqual(sent[0]["arguments"]["geofences"][0]["radius_meters"], 152.4)
+        page.get_by_label("The fence that is selected").get_by_role("heading", name="Stand").wait_for()
+        self.assertEqual(self.fences()["Stand"]["radius_meters"], 152.4)
 
     def test_reports(self):
         """Trips that a vehicle told, over two days of its viewer, with a stop between those of one day."""
@@ -477,29 +476,42 @@ class ScreenTests(PageTest):
 
     # MARK: Fences
 
-    def test_fences_are_drawn_and_sent(self):
-        bus = self.devices["Bus 100"]["id"]
-        page = self.page(screen=f"#/fences?vehicles={bus}&at=52.52000,13.40500,13")
+    def fences(self) -> dict:
+        """Those of the fleet, by name."""
+        answer = self.server.ask("GET", "/v1/fences", self.reader())
+        return {fence["name"]: fence for fence in json.loads(answer.body)["fences"]}
+
+    def test_fences_are_drawn_changed_and_removed(self):
+        page = self.page(screen="#/fences?at=52.52000,13.40500,13")
         box = page.locator(".map").bounding_box()
         middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        page.get_by_text("1 chosen").wait_for()
+        chosen = page.get_by_label("The fence that is selected")
+        page.get_by_role("button", name="Draw a fence").click()
         page.get_by_role("button", name="Draw a circle").click()
         page.mouse.click(*middle)
         page.mouse.click(middle[0] + 100, middle[1])
         page.get_by_text("A circle of").wait_for()
         page.get_by_label("Name of the fence").fill("Yard")
         page.get_by_label("Report when it is left").uncheck()
-        page.get_by_role("button", name="Send the fence").click()
-        page.get_by_text("“Yard” is on its way").wait_for()
+        page.get_by_label("Report a stay after so many minutes").fill("10")
+        page.get_by_role("button", name="Save the fence").click()
+        chosen.get_by_role("heading", name="Yard").wait_for()
+        chosen.get_by_text(re.compile("^0 of .* vehicles have it")).wait_for()
+        page.get_by_role("button", name="Draw a fence").click()
         page.get_by_role("button", name="Draw a polygon").click()
         for dx, dy in ((-150, -100), (150, -100), (150, 100), (0, 0), (0, 150)):
             page.mouse.click(middle[0] + dx, middle[1] + dy)
         page.get_by_role("button", name="Corner back").click()
         page.get_by_role("button", name="Polygon is done").click()
         page.get_by_label("Name of the fence").fill("Field")
-        page.get_by_role("button", name="Send the fence").click()
-        page.get_by_text("“Field” is on its way").wait_for()
+        page.get_by_label("These vehicles").check()
+        page.get_by_role("button", name="Save the fence").click()
+        page.get_by_text("Choose at least one vehicle.").wait_for()
+        page.get_by_label("Bus 100").check()
+        page.get_by_role("button", name="Save the fence").click()
+        chosen.get_by_text("0 of 1 vehicle has it.").wait_for()
         # By keyboard alone: in numbers.
+        page.get_by_role("button", name="Draw a fence").click()
         page.get_by_text("In numbers", exact=True).click()
         page.locator("textarea[name=shape]").fill("nonsense")
         page.keyboard.press("Tab")
@@ -509,19 +521,37 @@ class ScreenTests(PageTest):
         page.get_by_text("A circle of 150 m around 52.51630, 13.37770.").wait_for()
         page.get_by_label("Name of the fence").fill("Gate")
         page.keyboard.press("Enter")
-        page.get_by_text("“Gate” is on its way").wait_for()
-        sent = json.loads(self.server.ask("GET", f"/v1/devices/{bus}/commands", self.reader()).body)["commands"]
-        gate, field, yard = (command["arguments"]["geofences"][0] for command in sent)
-        self.assertEqual(gate, {"id": "Gate", "latitude": 52.5163, "longitude": 13.3777, "radius_meters": 150,
-                                "notify_on_entry": True, "notify_on_exit": False})
+        chosen.get_by_role("heading", name="Gate").wait_for()
+        drawn = self.fences()
+        gate, field, yard = drawn["Gate"], drawn["Field"], drawn["Yard"]
+        self.assertEqual((gate["latitude"], gate["longitude"], gate["radius_meters"], gate["all"]), (52.5163, 13.3777, 150, True))
+        self.assertNotIn("dwell_seconds", gate)
         self.assertAlmostEqual(yard["latitude"], 52.52, places=3)
         self.assertAlmostEqual(yard["longitude"], 13.405, places=3)
         # 100 dots at zoom 13 and this latitude.
         self.assertAlmostEqual(yard["radius_meters"], 100 * 156543.034 * 0.6085 / 2 ** 13, delta=15)
-        self.assertFalse(yard["notify_on_exit"])
+        self.assertEqual((yard["notify_on_entry"], yard["notify_on_exit"], yard["dwell_seconds"]), (True, False, 600))
         self.assertEqual(len(field["polygon"]), 4)
         self.assertGreater(field["polygon"][0][1], field["polygon"][2][1])
-        page.get_by_label("Fences of the vehicle").get_by_text("on its way").first.wait_for()
+        self.assertEqual(field["devices"], [self.devices["Bus 100"]["id"]])
+        # Another shape for whom it was for, and gone.
+        page.get_by_label("Fences of the fleet").get_by_text("Field").click()
+        chosen.get_by_role("button", name="Change").click()
+        self.assertEqual(page.get_by_label("Name of the fence").input_value(), "Field")
+        page.get_by_label("Name of the fence").fill("Meadow")
+        page.get_by_role("button", name="Save the fence").click()
+        chosen.get_by_role("heading", name="Meadow").wait_for()
+        self.assertEqual(self.fences()["Meadow"], {**field, "name": "Meadow", "changed": self.fences()["Meadow"]["changed"]})
+        chosen.get_by_role("button", name="Remove").click()
+        page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+        page.get_by_label("Fences of the fleet").get_by_text("Meadow").wait_for(state="detached")
+        self.assertEqual(set(self.fences()), {"Gate", "Yard"})
+        # What a vehicle has is solid on its own map, and what it has not is not.
+        page.goto(f"{self.server.url}/#/vehicle/{self.devices['Bus 100']['id']}")
+        page.locator("path.fence.is-new").first.wait_for()
+        page.goto(f"{self.server.url}/#/map?at=52.52000,13.40500,13")
+        page.locator("path.fence").first.hover(force=True)
+        page.locator(".leaflet-tooltip").wait_for()
 
     # MARK: Devices and users
 

@@ -21,7 +21,7 @@ SCREENS = (
     "#/fleet", "#/map", "#/map?vehicle={truck}",
     "#/vehicle/{truck}", "#/vehicle/{truck}?tab=events", "#/vehicle/{truck}?tab=commands",
     "#/vehicle/{truck}?from=2020-01-01T00:00:00Z&to=2020-01-02T12:00:00Z", "#/vehicle/{old}", "#/vehicle/99999",
-    "#/reports", "#/reports?by=fleet", "#/reports?from=2020-01-02&to=2020-01-01", "#/fences", "#/fences?vehicles={truck}",
+    "#/reports", "#/reports?by=fleet", "#/reports?from=2020-01-02&to=2020-01-01", "#/fences",
     "#/devices", "#/users")
 # What German says as English does.
 SAME = {"Live", "Name", "2. Name", "Version", "Tokens", "Details", "Code", "Code {id}", "N", "S", "SW", "W", "NW"}
@@ -98,7 +98,11 @@ class TableTests(unittest.TestCase):
                 if isinstance(german, dict):
                     self.assertEqual(sorted(german), ["one", "other"])
                 for form in german.values() if isinstance(german, dict) else [german]:
-                    self.assertEqual(sorted(page_texts.NAMES.findall(form)), sorted(page_texts.NAMES.findall(english)))
+                    names = page_texts.NAMES.findall(form)
+                    # That there is one may be said without its number.
+                    if isinstance(german, dict) and form == german["one"] and "count" not in names:
+                        names.append("count")
+                    self.assertEqual(sorted(names), sorted(page_texts.NAMES.findall(english)))
                     self.assertEqual(form, form.strip())
 
 

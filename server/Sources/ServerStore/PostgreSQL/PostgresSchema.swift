@@ -141,6 +141,15 @@ enum PostgresSchema {
         """
         ALTER TABLE claims ADD COLUMN allow text, ADD COLUMN settings text;
         """,
+        """
+        CREATE TABLE fences(
+            number bigint PRIMARY KEY, name text NOT NULL UNIQUE, shape text NOT NULL, author text NOT NULL,
+            created bigint NOT NULL, changed bigint NOT NULL);
+        CREATE TABLE fence_targets(
+            fence bigint NOT NULL, kind bigint NOT NULL, target bigint NOT NULL, PRIMARY KEY (fence, kind, target));
+        CREATE TABLE device_fences(device bigint PRIMARY KEY, digest bigint NOT NULL, progress text NOT NULL);
+        INSERT INTO numbers VALUES ('fence', 1);
+        """,
     ]
 
     /// Tables of each connection, for rows that may be there already.

@@ -126,6 +126,17 @@ enum SQLiteSchema {
         ALTER TABLE claims ADD COLUMN allow TEXT;
         ALTER TABLE claims ADD COLUMN settings TEXT;
         """,
+        """
+        CREATE TABLE fences(
+            number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, shape TEXT NOT NULL, author TEXT NOT NULL,
+            created INTEGER NOT NULL, changed INTEGER NOT NULL) STRICT;
+        CREATE TABLE fence_targets(
+            fence INTEGER NOT NULL, kind INTEGER NOT NULL, target INTEGER NOT NULL, PRIMARY KEY (fence, kind, target)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE device_fences(
+            device INTEGER PRIMARY KEY, digest INTEGER NOT NULL, progress TEXT NOT NULL) STRICT;
+        INSERT INTO numbers VALUES ('fence', 1);
+        """,
     ]
 
     /// - Throws: when it is none of ours, or one of a later version.

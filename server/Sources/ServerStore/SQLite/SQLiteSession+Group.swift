@@ -41,6 +41,8 @@ extension SQLiteSession {
         if standing != .other { try noteResults(of: submission) }
         var receipt = try insertRows(of: submission)
         receipt.otherInstallation = other
+        receipt.isOfOther = standing == .other
+        receipt.isOfBound = standing == .bound
         guard standing != .other else { return receipt }
         receipt.commands = try waitingCommands(for: submission)
         if standing == .bound, !receipt.commands.isEmpty, let least = submission.counter {

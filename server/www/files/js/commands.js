@@ -3,6 +3,7 @@ import { isAdmin, send } from "./api.js";
 import { announce, form, h } from "./dom.js";
 import { moment } from "./format.js";
 import { sentence, t } from "./language.js";
+import { OF_FLEET } from "./map/shapes.js";
 
 const object = (text) => {
     let value;
@@ -110,7 +111,7 @@ export function commandItem(id, entry, takes, changed) {
         h("div", { class: "line" }, h("strong", {}, kinds[entry.command]?.title ?? (entry.command === "add_geofences" ? t("Add fences") : entry.command)),
             h("span", { class: `state ${state}` }, text)),
         detail ? h("div", {}, detail) : null, entry.state === "finished" ? remedy(entry, takes) : null,
-        h("div", { class: "soft" }, t("{time}, by {author}", { time: moment(Date.parse(entry.created)), author: entry.author || t("the server's console") })),
+        h("div", { class: "soft" }, t("{time}, by {author}", { time: moment(Date.parse(entry.created)), author: entry.author === OF_FLEET ? t("the fences of the fleet") : entry.author || t("the server's console") })),
         hasDetail ? h("details", {}, h("summary", {}, t("Details")),
             h("pre", { tabindex: "0", "aria-label": t("Details") }, JSON.stringify({ arguments: entry.arguments, result: entry.result }, null, 1))) : null,
         isOpen && isAdmin() ? h("button", {

@@ -28,6 +28,8 @@ let hidden = 0;
 let wanted = false;
 let everything = false;
 export let state = "off";
+/** How often all has been read: whoever shows more of the fleet than vehicles then reads it anew. */
+export let loads = 0;
 
 /** The server's time: what is old is not judged by a clock that is wrong. */
 export const now = () => Date.now() + offset;
@@ -141,6 +143,7 @@ export async function load() {
     for (const id of vehicles.keys()) if (!known.has(id)) vehicles.delete(id);
     for (const id of broken.keys()) if (!known.has(id)) broken.delete(id);
     devices.forEach(take);
+    loads += 1;
     everything = true;
     tell();
 }

@@ -3,11 +3,14 @@ import { distance, place } from "../format.js";
 import { plural, t } from "../language.js";
 import { L } from "./base.js";
 
-/** What a vehicle has been told of fences, as far as its commands tell: those done or on their way. */
+/** The author of commands by which the server tells a vehicle of the fences of the fleet. */
+export const OF_FLEET = "/fences";
+
+/** What people have told a vehicle of fences, as far as its commands tell: those done or on their way. */
 export function fencesOf(commands) {
     const fences = new Map();
-    for (const { command, arguments: values, state, result } of [...commands].reverse()) {
-        if (state === "withdrawn" || state === "expired" || (state === "finished" && !result?.ok)) continue;
+    for (const { command, arguments: values, state, result, author } of [...commands].reverse()) {
+        if (author === OF_FLEET || state === "withdrawn" || state === "expired" || (state === "finished" && !result?.ok)) continue;
         const isThere = state === "finished";
         if (command === "add_geofences") {
             for (const fence of values?.geofences ?? []) {
@@ -47,8 +50,8 @@ export class Pen {
         this.layer = L.layerGroup().addTo(map);
         this.kind = null;
         this.points = [];
-        map.on("click", (event) => this.press(event.latlng));
-        map.on("mousemove", (event) => this.follow(event.latlng));
+        this.listeners = { click: (event) => this.press(event.latlng), mousemove: (event) => this.follow(event.latlng) };
+        map.on(this.listeners);
     }
 
     begin(kind) {
@@ -119,8 +122,9 @@ export class Pen {
         }
     }
 
-    clear() {
-        this.radius = undefined;
-        this.begin(null);
+    close() {
+        this.map.off(this.listeners);
+        this.layer.remove();
+        this.map.getContainer().classList.remove("drawing");
     }
 }

@@ -1,218 +1,307 @@
-// Fences drawn on the map, and sent to vehicles as commands.
-import { read } from "../api.js";
-import { order } from "../commands.js";
+// The fences of the fleet: drawn on the map, for vehicles that take them as they upload.
+import { read, send } from "../api.js";
 import { confirm } from "../dialog.js";
 import { announce, form, h, keyed, setText } from "../dom.js";
 import * as fleet from "../fleet.js";
 import { byName, count } from "../format.js";
 import { plural, t } from "../language.js";
 import { L, makeMap, removeMap, setView, viewText } from "../map/base.js";
-import { boundsOf, describe, fencesOf, Pen, shapeOf } from "../map/shapes.js";
+import { boundsOf, describe, Pen, shapeOf } from "../map/shapes.js";
 import { Marks } from "../map/vehicles-layer.js";
 import { note } from "../router.js";
 import { units } from "../units.js";
 
-/** Requests under way at once, when many vehicles are told the same. */
-const ABREAST = 4;
+/** Rows of the list, and vehicles to choose from; more are found by the search. */
+const MOST = 300;
+/** Vehicles that are named of those that have yet to take a fence. */
+const NAMED = 20;
 
 export function screen(main, parts, values) {
-    const chosen = new Set((values.get("vehicles") ?? "").split(",").map(Number).filter(Boolean));
-    let query = "", shown = null;
+    let fences = [], groups = [], loaded = -1, query = "", selected = Number(values.get("fence")) || null, editor = null, isClosed = false;
     const element = h("div", { class: "map" });
-    const search = h("input", { type: "search", placeholder: t("Find vehicles"), "aria-label": t("Find vehicles"), oninput: () => { query = search.value.toLowerCase(); fill(); } });
-    const boxes = h("div", { class: "checks", role: "group", "aria-label": t("Vehicles that get the fence"), tabindex: 0 });
-    const number = h("span", { class: "soft", "aria-live": "polite" });
-    const known = h("div");
-    const numbers = h("textarea", { name: "shape", class: "code", spellcheck: "false", "aria-describedby": "shape-help", placeholder: "52.5163 13.3777 500", onchange: take });
+    const search = h("input", { type: "search", placeholder: t("Find a fence"), "aria-label": t("Find a fence"), oninput: () => { query = search.value.toLowerCase(); fill(); } });
+    search.style.flex = "1";
+    const list = h("ul", { class: "list", "aria-label": t("Fences of the fleet") });
+    const plate = h("section", { class: "plate", "aria-label": t("The fence that is selected"), hidden: true });
     const trouble = h("p", { class: "notice bad", role: "alert", hidden: true });
-    const tools = ["circle", "polygon"].map((kind) => h("button", { type: "button", "aria-pressed": "false", onclick: () => begin(kind) }, kind === "circle" ? t("Draw a circle") : t("Draw a polygon")));
-    const hint = h("p", { class: "soft", "aria-live": "polite" });
-    const back = h("button", { type: "button", hidden: true, onclick: () => pen.back() }, t("Corner back"));
-    const done = h("button", { type: "button", hidden: true, onclick: () => { pen.finish(); pen.show(); tell(); } }, t("Polygon is done"));
-    const checkbox = (name, text) => h("label", { class: "choice" }, h("input", { type: "checkbox", name, checked: true }), text);
-    const sheet = form({ class: "form column" }, submit,
-        h("h2", {}, t("1. Draw")), h("div", { class: "row" }, tools), hint, h("div", { class: "row" }, back, done),
-        h("details", {}, h("summary", {}, t("In numbers")), h("p", { class: "soft", id: "shape-help" },
-            t("A circle: latitude, longitude and radius in {unit}. A polygon: latitude and longitude of a corner on each line.", { unit: units().shortSign })), numbers, trouble),
-        h("h2", {}, t("2. Name")), h("label", { class: "field" }, t("Name of the fence"), h("input", { name: "name", required: true, maxlength: 100 })),
-        checkbox("entry", t("Report when it is entered")), checkbox("exit", t("Report when it is left")),
-        h("h2", {}, t("3. Vehicles")), search, h("div", { class: "row" }, h("button", { type: "button", onclick: () => choose(matching().map(({ id }) => id)) }, t("All of these")),
-            h("button", { type: "button", onclick: () => choose([]) }, t("None")), number), boxes,
-        h("button", { type: "submit", class: "primary" }, t("Send the fence")));
-    main.append(h("div", { class: "beside" },
-        h("aside", { "aria-label": t("A fence") }, h("h1", {}, t("Fences")), sheet, h("section", { "aria-label": t("Fences of the vehicle") }, h("h2", {}, t("Current fences")), known)), element));
+    const browse = h("div", { class: "column" }, h("div", { class: "row" }, search, h("button", { type: "button", class: "primary", onclick: () => edit() }, t("Draw a fence"))), trouble, plate, list);
+    const aside = h("aside", { "aria-label": t("Fences") }, h("h1", {}, t("Fences")), browse);
+    main.append(h("div", { class: "beside" }, aside, element));
 
-    const map = makeMap(element, t("Map to draw fences on"));
-    const marks = new Marks().addTo(map), existing = L.layerGroup().addTo(map);
-    const pen = new Pen(map, tell);
+    const map = makeMap(element, t("Map of the fences"));
+    const shapes = L.layerGroup().addTo(map), marks = new Marks().addTo(map);
     let isPlaced = setView(map, values.get("at"));
     map.doubleClickZoom.disable();
-    map.on("moveend", () => note({ at: viewText(map) }));
+    map.on("moveend", () => {
+        note({ at: viewText(map) });
+        draw();
+    });
 
-    function begin(kind) {
-        pen.begin(kind);
-        tell();
-    }
-
-    function tell() {
-        tools.forEach((tool, index) => tool.setAttribute("aria-pressed", String(!pen.isDone && pen.kind === ["circle", "polygon"][index])));
-        const isPolygon = pen.kind === "polygon" && !pen.isDone;
-        back.hidden = !isPolygon || !pen.points.length;
-        done.hidden = !isPolygon || pen.points.length < 3;
-        const fence = pen.fence();
-        if (pen.kind && document.activeElement !== numbers) numbers.value = fence ? text(fence) : "";
-        setText(hint, !pen.kind ? t("Or write it in numbers.")
-            : pen.isDone ? describe(fence)
-                : pen.kind === "circle" ? (pen.points.length ? t("Now click on its edge.") : t("Click on the map at its centre."))
-                    : pen.points.length ? t("Click on the map at each corner; {count} so far.", { count: pen.points.length }) : t("Click on the map at each corner."));
-    }
-
-    function text(fence) {
-        return fence.polygon ? fence.polygon.map(([lng, lat]) => `${lat} ${lng}`).join("\n")
-            : `${fence.latitude} ${fence.longitude} ${Math.round(fence.radius_meters / units().short)}`;
-    }
-
-    function take() {
-        const rows = numbers.value.trim().split("\n").map((line) => line.trim().split(/[\s,;]+/).map(Number));
-        const isPlace = ([lat, lng]) => Math.abs(lat) <= 90 && Math.abs(lng) <= 180;
-        let fence;
-        if (rows.length === 1 && rows[0].length === 3 && isPlace(rows[0]) && rows[0][2] > 0) {
-            fence = { latitude: rows[0][0], longitude: rows[0][1], radius_meters: rows[0][2] * units().short };
-        } else if (rows.length >= 3 && rows.every((row) => row.length === 2 && isPlace(row))) {
-            fence = { polygon: rows.map(([lat, lng]) => [lng, lat]) };
+    async function load() {
+        loaded = fleet.loads;
+        try {
+            [{ fences }, { groups }] = await Promise.all([read("/v1/fences"), read("/v1/groups")]);
+            trouble.hidden = true;
+        } catch (problem) {
+            setText(trouble, problem.message);
+            trouble.hidden = false;
         }
-        trouble.hidden = Boolean(fence);
-        trouble.textContent = t("This is neither a circle nor a polygon.");
-        if (!fence) return;
-        pen.set(fence);
-        map.fitBounds(boundsOf(fence), { padding: [60, 60], animate: false });
-        tell();
-    }
-
-    async function submit(fields) {
-        if (pen.kind === "polygon" && !pen.isDone && pen.points.length >= 3) pen.finish();
-        const shape = pen.fence();
-        if (!shape) throw new Error(t("Draw a circle or a polygon first."));
-        if (!chosen.size) throw new Error(t("Choose at least one vehicle."));
-        const id = fields.name.value.trim();
-        const fence = { id, ...shape, notify_on_entry: fields.entry.checked, notify_on_exit: fields.exit.checked };
-        await tellAll([...chosen], (vehicle) => order(vehicle, "add_geofences", { geofences: [fence] }));
-        announce(plural(chosen.size, "{fence} waits for the next upload of {count} vehicle.", "{fence} waits for the next upload of {count} vehicles.", { fence: id }));
-        fields.name.value = "";
-        pen.clear();
-        numbers.value = "";
-        tell();
-        setText(hint, t("“{fence}” is on its way: each vehicle takes it with its next upload, within five minutes unless it is set otherwise.", { fence: id }));
-        shown = null;
-        await showKnown();
-    }
-
-    /** What failed is named; the others have it. */
-    async function tellAll(ids, action) {
-        const failed = [], queue = [...ids];
-        let told = 0;
-        await Promise.all(Array.from({ length: ABREAST }, async () => {
-            for (let id = queue.pop(); id; id = queue.pop()) {
-                try {
-                    await action(id);
-                    setText(hint, t("{number} of {count} told…", { number: count(++told), count: count(ids.length) }));
-                } catch (problem) {
-                    failed.push(`${fleet.vehicles.get(id)?.name ?? id}: ${problem.message}`);
-                }
-            }
-        }));
-        if (failed.length) throw new Error(t("{number} told, {count} not. {reasons}", { number: count(told), count: count(failed.length), reasons: failed.slice(0, 3).join(" ") }));
-    }
-
-    const matching = () => [...fleet.vehicles.values()].filter(({ revoked, name }) => !revoked && name.toLowerCase().includes(query))
-        .sort(byName);
-
-    function choose(ids) {
-        chosen.clear();
-        for (const id of ids) chosen.add(id);
-        chosenChanged();
+        if (isClosed) return;
+        if (!isPlaced) fit();
         fill();
+        draw();
+        showPlate();
     }
 
-    function chosenChanged() {
-        note({ vehicles: chosen.size <= 50 ? [...chosen].join(",") : "" });
-        setText(number, t("{count} chosen", { count: count(chosen.size) }));
-        showKnown();
+    function fit() {
+        const bounds = L.latLngBounds([...fences.map(boundsOf), ...fleet.placed().map(({ latest }) => L.latLngBounds([[latest.latitude, latest.longitude]]))]
+            .flatMap((one) => [one.getSouthWest(), one.getNorthEast()]));
+        if (!bounds.isValid()) return;
+        isPlaced = true;
+        map.fitBounds(bounds, { padding: [40, 40], maxZoom: 15, animate: false });
+    }
+
+    /** For whom a fence is. */
+    function whom(fence) {
+        if (fence.all) return t("all vehicles");
+        const names = fence.groups ?? [], single = fence.devices ?? [];
+        const words = [...names.map((name) => t("group {name}", { name })), ...single.length > 3 ? [plural(single.length, "{count} vehicle", "{count} vehicles")]
+            : single.map((id) => fleet.vehicles.get(id)?.name ?? t("Vehicle {id}", { id }))];
+        return words.join(", ") || t("no vehicle");
     }
 
     function fill() {
-        const found = matching();
-        // Those that are chosen come first: there may be two thousand.
-        found.sort((a, b) => chosen.has(b.id) - chosen.has(a.id));
-        keyed(boxes, found.slice(0, 500), ({ id }) => id, (vehicle) => h("label", { class: "choice" }, h("input", {
-            type: "checkbox", onchange: (event) => {
-                if (event.target.checked) chosen.add(vehicle.id);
-                else chosen.delete(vehicle.id);
-                chosenChanged();
-            },
-        }), h("span")), (row, vehicle) => {
-            row.firstChild.checked = chosen.has(vehicle.id);
-            setText(row.lastChild, vehicle.name);
+        const found = fences.filter(({ name }) => name.toLowerCase().includes(query)).sort(byName);
+        keyed(list, found.slice(0, MOST), ({ id }) => id, ({ id }) => h("li", {}, h("button", { type: "button", onclick: () => select(id, true) },
+            h("span"), h("span", { class: "name" }), h("span"), h("span", { class: "why" }))), (row, fence) => {
+            setText(row.firstChild.children[1], fence.name);
+            setText(row.firstChild.children[3], whom(fence));
+            row.firstChild.setAttribute("aria-pressed", String(fence.id === selected));
         });
-        setText(number, t("{count} chosen", { count: count(chosen.size) }));
+        if (!found.length) list.replaceChildren(h("li", { class: "soft" }, fences.length ? t("No fence has this name.") : t("There are no fences yet.")));
     }
 
-    /** With one vehicle chosen: what it has been told. */
-    async function showKnown() {
-        const only = chosen.size === 1 ? [...chosen][0] : null;
-        if (only === shown && only) return;
-        shown = only;
-        existing.clearLayers();
-        if (!only) {
-            known.replaceChildren(h("p", { class: "soft" }, t("Choose one vehicle to see the fences that it was sent.")));
-            return;
+    function draw() {
+        shapes.clearLayers();
+        const sight = map.getBounds();
+        for (const fence of fences.filter((one) => one.id !== editor?.id && sight.intersects(boundsOf(one))).slice(0, MOST)) {
+            const shape = shapeOf(fence, fence.id === selected ? "fence is-chosen" : "fence");
+            if (!shape) continue;
+            // As an element: a name is text, whatever is in it.
+            shapes.addLayer(shape.bindTooltip(h("span", {}, fence.name)).on("click", () => !editor && select(fence.id)));
         }
-        let fences;
+    }
+
+    function select(id, moves) {
+        selected = id;
+        note({ fence: id ?? "" });
+        const fence = fences.find((one) => one.id === id);
+        if (moves && fence) map.fitBounds(boundsOf(fence), { padding: [80, 80], maxZoom: 16, animate: false });
+        fill();
+        draw();
+        showPlate();
+    }
+
+    async function showPlate() {
+        const fence = fences.find(({ id }) => id === selected);
+        plate.hidden = !fence;
+        if (!fence) return plate.replaceChildren();
+        const states = h("div", { "aria-live": "polite" }, h("p", { class: "soft" }, t("Reads which vehicles have it…")));
+        plate.replaceChildren(h("h2", {}, fence.name), h("p", { class: "soft" }, describe(fence)), h("p", {}, t("For {whom}", { whom: whom(fence) })), states, h("div", { class: "row" },
+            h("button", { type: "button", onclick: () => edit(fence) }, t("Change")),
+            h("button", { type: "button", class: "danger", onclick: () => confirm(t("Remove {name}?", fence), t("Vehicles forget it with their next upload."), t("Remove"), async () => {
+                await send("DELETE", `/v1/fences/${fence.id}`);
+                selected = null;
+                await load();
+            }) }, t("Remove")),
+            h("button", { type: "button", class: "plain", onclick: () => select(null) }, t("Close"))));
         try {
-            fences = fencesOf((await read(`/v1/devices/${only}/commands`)).commands);
+            const { devices } = await read(`/v1/fences/${fence.id}/devices`);
+            if (selected === fence.id) states.replaceChildren(...progress(devices));
         } catch (problem) {
-            known.replaceChildren(h("p", { class: "notice bad" }, problem.message));
-            return;
+            states.replaceChildren(h("p", { class: "notice bad" }, problem.message));
         }
-        if (shown !== only) return;
-        for (const { fence, isThere } of fences) {
-            const shape = shapeOf(fence, isThere ? "fence" : "fence is-new");
-            if (shape) existing.addLayer(shape.bindTooltip(h("span", {}, fence.id)));
-        }
-        if (!values.get("at") && existing.getLayers().length) {
-            map.fitBounds(L.featureGroup(existing.getLayers()).getBounds(), { padding: [60, 60], maxZoom: 15, animate: false });
-            isPlaced = true;
-        }
-        known.replaceChildren(fences.length ? h("ul", { class: "items" }, fences.map(({ fence, isThere }) => h("li", {},
-            h("div", { class: "line" }, h("strong", {}, fence.id), h("span", { class: `state ${isThere ? "done" : "open"}` }, isThere ? t("there") : t("on its way"))),
-            h("div", { class: "soft" }, describe(fence)), h("button", {
-                type: "button", class: "danger", onclick: () => confirm(t("Remove {name}?", { name: fence.id }), t("The vehicle forgets it with its next upload."), t("Remove"), async () => {
-                    await order(only, "remove_geofences", { ids: [fence.id] });
-                    shown = null;
-                    await showKnown();
-                }),
-            }, t("Remove"))))) : h("p", { class: "soft" }, t("No fence was sent to it from here.")));
+        return undefined;
     }
 
-    tell();
+    function progress(devices) {
+        if (!devices.length) return [h("p", { class: "soft" }, t("No vehicle is to have it."))];
+        const taken = devices.filter(({ state }) => state === "taken").length;
+        const open = devices.filter(({ state }) => state !== "taken");
+        const summary = open.length ? plural(devices.length, "{taken} of {count} vehicle has it.", "{taken} of {count} vehicles have it.", { taken: count(taken) })
+            : plural(devices.length, "The vehicle has it.", "All {count} vehicles have it.");
+        return [h("p", {}, summary), open.length ? h("ul", { class: "items" }, open.slice(0, NAMED).map(({ device, state, reason }) => h("li", {},
+            h("div", { class: "line" }, h("strong", {}, fleet.vehicles.get(device)?.name ?? t("Vehicle {id}", { id: device })),
+                h("span", { class: `state ${state === "refused" ? "bad" : "open"}` }, state === "refused" ? t("refused") : t("on its way"))),
+            h("div", { class: "soft" }, why(reason)))), open.length > NAMED ? h("li", { class: "soft" }, t("and {count} more", { count: count(open.length - NAMED) })) : "") : ""];
+    }
+
+    /** A vehicle's word, for people. */
+    function why(reason) {
+        const [word, detail] = (reason ?? "").split(/: ?(.*)/s);
+        return {
+            "": t("It takes it with its next upload."),
+            stopped_by_person: t("A person has stopped it; it takes it when they start it again."),
+            not_allowed: t("Its configuration does not let this server add fences: [sync.commands] allow."),
+            exists: t("Somebody at the vehicle has a fence of this name with another shape."),
+            invalid_geofence: detail,
+        }[word] ?? reason;
+    }
+
+    /** Draws a fence, or changes one; the list comes back when it is saved, or left. */
+    function edit(fence) {
+        select(fence?.id ?? null);
+        editor = new Editor(fence);
+        browse.hidden = true;
+        aside.append(editor.element);
+        editor.element.querySelector("button, input").focus();
+        draw();
+    }
+
+    function leave(id) {
+        editor.close();
+        editor = null;
+        browse.hidden = false;
+        select(id ?? null);
+    }
+
+    class Editor {
+        constructor(fence) {
+            this.id = fence?.id;
+            this.chosen = new Set(fence?.devices ?? []);
+            this.query = "";
+            const field = (text, ...content) => h("label", { class: "field" }, text, ...content);
+            this.numbers = h("textarea", { name: "shape", class: "code", spellcheck: "false", "aria-describedby": "shape-help", placeholder: "52.5163 13.3777 500", onchange: () => this.take() });
+            this.trouble = h("p", { class: "notice bad", role: "alert", hidden: true });
+            this.tools = ["circle", "polygon"].map((kind) => h("button", { type: "button", "aria-pressed": "false", onclick: () => { this.pen.begin(kind); this.tell(); } }, kind === "circle" ? t("Draw a circle") : t("Draw a polygon")));
+            this.hint = h("p", { class: "soft", "aria-live": "polite" });
+            this.back = h("button", { type: "button", hidden: true, onclick: () => this.pen.back() }, t("Corner back"));
+            this.done = h("button", { type: "button", hidden: true, onclick: () => { this.pen.finish(); this.pen.show(); this.tell(); } }, t("Polygon is done"));
+            const box = (name, text, checked) => h("label", { class: "choice" }, h("input", { type: "checkbox", name, checked }), text);
+            const radio = (value, text, checked) => h("label", { class: "choice" }, h("input", { type: "radio", name: "whom", value, checked, onchange: () => this.choose() }), text);
+            const kind = !fence || fence.all ? "all" : fence.groups?.length ? "groups" : "devices";
+            this.groups = h("div", { class: "checks", role: "group", "aria-label": t("Groups that get the fence") }, groups.map(({ name }) => h("label", { class: "choice" },
+                h("input", { type: "checkbox", name: "group", value: name, checked: Boolean(fence?.groups?.includes(name)) }), name)), groups.length ? "" : h("p", { class: "soft" }, t("There is no group yet.")));
+            this.boxes = h("div", { class: "checks", role: "group", "aria-label": t("Vehicles that get the fence"), tabindex: 0 });
+            this.number = h("span", { class: "soft", "aria-live": "polite" });
+            const find = h("input", { type: "search", placeholder: t("Find vehicles"), "aria-label": t("Find vehicles"), oninput: () => { this.query = find.value.toLowerCase(); this.fill(); } });
+            this.vehicles = h("div", { class: "column" }, find, this.boxes, this.number);
+            this.element = form({ class: "form column" }, (fields) => this.save(fields),
+                h("h2", {}, t("1. Draw")), h("div", { class: "row" }, this.tools), this.hint, h("div", { class: "row" }, this.back, this.done),
+                h("details", {}, h("summary", {}, t("In numbers")), h("p", { class: "soft", id: "shape-help" },
+                    t("A circle: latitude, longitude and radius in {unit}. A polygon: latitude and longitude of a corner on each line.", { unit: units().shortSign })), this.numbers, this.trouble),
+                h("h2", {}, t("2. Name")), field(t("Name of the fence"), h("input", { name: "name", required: true, maxlength: 100, value: fence?.name ?? "" })),
+                box("entry", t("Report when it is entered"), fence?.notify_on_entry ?? true), box("exit", t("Report when it is left"), fence?.notify_on_exit ?? true),
+                field(t("Report a stay after so many minutes"), h("input", { name: "dwell", type: "number", min: 1, max: 525600, step: "any", value: fence?.dwell_seconds ? fence.dwell_seconds / 60 : "" })),
+                h("h2", {}, t("3. Vehicles")), radio("all", t("All vehicles, those of tomorrow among them"), kind === "all"), radio("groups", t("Those of these groups"), kind === "groups"), this.groups,
+                radio("devices", t("These vehicles"), kind === "devices"), this.vehicles,
+                h("div", { class: "row" }, h("button", { type: "submit", class: "primary" }, t("Save the fence")), h("button", { type: "button", onclick: () => leave(this.id) }, t("Cancel"))));
+            this.pen = new Pen(map, () => this.tell());
+            if (fence) this.pen.set(fence);
+            this.tell();
+            this.choose();
+            this.fill();
+        }
+
+        get whom() { return this.element.elements.whom.value; }
+
+        choose() {
+            this.groups.hidden = this.whom !== "groups";
+            this.vehicles.hidden = this.whom !== "devices";
+        }
+
+        tell() {
+            const pen = this.pen, isPolygon = pen.kind === "polygon" && !pen.isDone;
+            this.tools.forEach((tool, index) => tool.setAttribute("aria-pressed", String(!pen.isDone && pen.kind === ["circle", "polygon"][index])));
+            this.back.hidden = !isPolygon || !pen.points.length;
+            this.done.hidden = !isPolygon || pen.points.length < 3;
+            const fence = pen.fence();
+            if (pen.kind && document.activeElement !== this.numbers) this.numbers.value = fence ? text(fence) : "";
+            setText(this.hint, !pen.kind ? t("Or write it in numbers.")
+                : pen.isDone ? describe(fence)
+                    : pen.kind === "circle" ? (pen.points.length ? t("Now click on its edge.") : t("Click on the map at its centre."))
+                        : pen.points.length ? t("Click on the map at each corner; {count} so far.", { count: pen.points.length }) : t("Click on the map at each corner."));
+        }
+
+        /** What is written in numbers. */
+        take() {
+            const fence = shapeIn(this.numbers.value);
+            this.trouble.hidden = Boolean(fence);
+            this.trouble.textContent = t("This is neither a circle nor a polygon.");
+            if (!fence) return;
+            this.pen.set(fence);
+            map.fitBounds(boundsOf(fence), { padding: [60, 60], animate: false });
+            this.tell();
+        }
+
+        fill() {
+            const found = [...fleet.vehicles.values()].filter(({ revoked, name }) => !revoked && name.toLowerCase().includes(this.query)).sort(byName)
+                .sort((a, b) => this.chosen.has(b.id) - this.chosen.has(a.id));
+            keyed(this.boxes, found.slice(0, MOST), ({ id }) => id, (vehicle) => h("label", { class: "choice" }, h("input", {
+                type: "checkbox", onchange: ({ target }) => {
+                    if (target.checked) this.chosen.add(vehicle.id);
+                    else this.chosen.delete(vehicle.id);
+                    this.count();
+                },
+            }), h("span")), (row, vehicle) => {
+                row.firstChild.checked = this.chosen.has(vehicle.id);
+                setText(row.lastChild, vehicle.name);
+            });
+            this.count();
+        }
+
+        count() { setText(this.number, t("{count} chosen", { count: count(this.chosen.size) })); }
+
+        async save(fields) {
+            if (this.pen.kind === "polygon" && !this.pen.isDone && this.pen.points.length >= 3) this.pen.finish();
+            const shape = this.pen.fence();
+            if (!shape) throw new Error(t("Draw a circle or a polygon first."));
+            const names = [...this.groups.querySelectorAll("input:checked")].map(({ value }) => value);
+            const whom = { all: { all: true }, groups: { groups: names }, devices: { devices: [...this.chosen] } }[this.whom];
+            if (whom.groups?.length === 0) throw new Error(t("Choose at least one group."));
+            if (whom.devices?.length === 0) throw new Error(t("Choose at least one vehicle."));
+            const name = fields.name.value.trim(), minutes = Number(fields.dwell.value);
+            const body = { name, ...shape, notify_on_entry: fields.entry.checked, notify_on_exit: fields.exit.checked, ...minutes ? { dwell_seconds: minutes * 60 } : {}, ...whom };
+            const saved = await (await send(this.id ? "PUT" : "POST", this.id ? `/v1/fences/${this.id}` : "/v1/fences", body)).json();
+            await load();
+            leave(saved.id);
+            announce(t("{fence} is saved; each vehicle takes it with its next upload.", { fence: name }));
+        }
+
+        close() {
+            this.pen.close();
+            this.element.remove();
+        }
+    }
+
     fill();
-    showKnown();
+    load();
     const end = fleet.follow((news, all) => {
         marks.redraw();
-        if (all) fill();
-        if (!isPlaced) place();
+        if (loaded !== fleet.loads && !editor) load();
+        if (all) editor?.fill();
     });
-    function place() {
-        const latest = fleet.placed().filter(({ id }) => !chosen.size || chosen.has(id)).map((vehicle) => vehicle.latest);
-        if (!latest.length) return;
-        isPlaced = true;
-        map.fitBounds(latest.map(({ latitude, longitude }) => [latitude, longitude]), { padding: [40, 40], maxZoom: 14, animate: false });
-    }
-    if (!isPlaced) place();
     return {
         close() {
+            isClosed = true;
             end();
             removeMap(map);
         },
     };
+}
+
+/** As it is written in numbers. */
+function text(fence) {
+    return fence.polygon ? fence.polygon.map(([lng, lat]) => `${lat} ${lng}`).join("\n")
+        : `${fence.latitude} ${fence.longitude} ${Math.round(fence.radius_meters / units().short)}`;
+}
+
+/** Undefined for what is neither a circle nor a polygon. */
+function shapeIn(written) {
+    const rows = written.trim().split("\n").map((line) => line.trim().split(/[\s,;]+/).map(Number));
+    const isPlace = ([lat, lng]) => Math.abs(lat) <= 90 && Math.abs(lng) <= 180;
+    if (rows.length === 1 && rows[0].length === 3 && isPlace(rows[0]) && rows[0][2] > 0) {
+        return { latitude: rows[0][0], longitude: rows[0][1], radius_meters: rows[0][2] * units().short };
+    }
+    return rows.length >= 3 && rows.every((row) => row.length === 2 && isPlace(row)) ? { polygon: rows.map(([lat, lng]) => [lng, lat]) } : undefined;
 }

@@ -5,6 +5,7 @@ import { ago, byName, count, heading, place, speed } from "../format.js";
 import { order, placeless } from "../health.js";
 import { t } from "../language.js";
 import { L, makeMap, removeMap, setView, viewText } from "../map/base.js";
+import { FencesLayer } from "../map/fences-layer.js";
 import { APART, Marks, Trails } from "../map/vehicles-layer.js";
 import { address, note } from "../router.js";
 
@@ -25,6 +26,7 @@ export function screen(main, parts, values) {
     search.style.flex = "1";
 
     const map = makeMap(element, t("Map of the fleet"));
+    const fences = new FencesLayer(map);
     const trails = new Trails().addTo(map), marks = new Marks().addTo(map);
     marks.selected = selected;
     isPlaced = setView(map, values.get("at"));
@@ -146,6 +148,7 @@ export function screen(main, parts, values) {
     return {
         close() {
             end();
+            fences.close();
             removeMap(map);
         },
         update: () => false,

@@ -7,6 +7,7 @@ import { placeless } from "../health.js";
 import { t } from "../language.js";
 import { L, makeMap, removeMap, setView, viewText } from "../map/base.js";
 import { TrackLayer } from "../map/track-layer.js";
+import { FencesLayer } from "../map/fences-layer.js";
 import { fencesOf, shapeOf } from "../map/shapes.js";
 import { Player } from "../player.js";
 import { note } from "../router.js";
@@ -52,6 +53,7 @@ export function screen(main, parts, values) {
     main.append(missing, frame);
 
     const map = makeMap(element, t("Map of the vehicle's track"));
+    const ofFleet = new FencesLayer(map, id);
     const layer = new TrackLayer().addTo(map), fences = L.layerGroup().addTo(map), ends = L.layerGroup().addTo(map);
     const arrow = h("div", { class: "cursor-dot" });
     const dot = L.marker([0, 0], { icon: L.divIcon({ className: "", html: arrow, iconSize: [22, 22] }), interactive: false, keyboard: false });
@@ -318,6 +320,7 @@ export function screen(main, parts, values) {
             player.stop();
             chart.close();
             end();
+            ofFleet.close();
             main.removeAttribute("aria-busy");
             removeMap(map);
         },

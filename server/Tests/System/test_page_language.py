@@ -21,7 +21,7 @@ SCREENS = (
     "#/fleet", "#/map", "#/map?vehicle={truck}",
     "#/vehicle/{truck}", "#/vehicle/{truck}?tab=events", "#/vehicle/{truck}?tab=commands",
     "#/vehicle/{truck}?from=2020-01-01T00:00:00Z&to=2020-01-02T12:00:00Z", "#/vehicle/{old}", "#/vehicle/99999",
-    "#/reports", "#/reports?by=fleet", "#/reports?from=2020-01-02&to=2020-01-01", "#/fences",
+    "#/reports", "#/reports?by=fleet", "#/reports?from=2020-01-02&to=2020-01-01", "#/fences", "#/fences?fence=1",
     "#/devices", "#/users")
 # What German says as English does.
 SAME = {"Live", "Name", "2. Name", "Version", "Tokens", "Details", "Code", "Code {id}", "N", "S", "SW", "W", "NW"}
@@ -53,7 +53,7 @@ SHOWN = """() => {
 DATA = re.compile(r"""\b(?:beekon|Leaflet|Natural\ Earth|Europe/Berlin|GPX|GeoJSON|CSV|EN|DE|English|Deutsch|Raspberry\ Pi\ 4
     |linux|console
     |km/h|mph|kn|km|mi|min|ft|ada|rita|Truck|Van|Courier|Bus|Crane|Trailer|Spare\ unit|Old\ van|Alexanderplatz|Tempelhof
-    |Depot\ north
+    |Depot\ north|Yard|maker
     # What vehicles and the server say.
     |tracking\.interval_seconds\ must\ be\ within|There\ is\ no\ device\ 99999
     |Jan|Feb|März?|Apr|Mai|Juni?|Juli?|Aug|Sept?|Okt|Nov|Dez)\b""", re.X)
@@ -107,6 +107,14 @@ class TableTests(unittest.TestCase):
 
 
 class LanguageTests(PageTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        admin = cls.server.add_user("maker", "admin")
+        fence = {"name": "Yard", "latitude": 52.5, "longitude": 13.4, "radius_meters": 300, "all": True}
+        made = cls.server.ask("POST", "/v1/fences", admin, json.dumps(fence).encode())
+        assert made.json["id"] == 1, made
+
     def start(self, screen: str = "", table: str | None = None, user: str = "ada", **options) -> Any:
         """A page whose browser speaks German, signed in; `table` takes the place of the German texts."""
         page = self.page(None, **{"locale": "de-DE", **options})
@@ -144,6 +152,9 @@ class LanguageTests(PageTest):
                 yield f"{screen}: {button}"
                 page.keyboard.press("Escape")
                 page.locator("dialog").wait_for(state="detached")
+        self.see(page, "#/fences")
+        page.get_by_role("button", name=name("Draw a fence"), exact=True).click()
+        yield "a fence"
 
     # MARK: What is shown
 

@@ -56,15 +56,23 @@ let package = Package(
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CServerCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
+        .systemLibrary(
+            name: "CServerCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CServerClock"),
 
         target("EnvelopeReader", [beekond("Base"), beekond("CZlib")]),
         target(
             "ServerStore",
-            ["CPostgres", "CServerCrypto", "EnvelopeReader", beekond("Base"), beekond("SQLite")]),
+            [
+                "CPostgres", "CServerCrypto", "EnvelopeReader", beekond("Base"), beekond("Envelope"),
+                beekond("SQLite"),
+            ]),
         target("Accounts", ["CServerCrypto", "ServerStore", beekond("Base")]),
         target(
             "Commands", ["CServerCrypto", "EnvelopeReader", "ServerStore", beekond("Base")]),
+        target(
+            "Alerts",
+            ["CServerCrypto", "CServerCurl", "ServerStore", beekond("Base"), beekond("Envelope")]),
         target(
             "Fences",
             ["Accounts", "EnvelopeReader", "ServerStore", beekond("Base"), beekond("Envelope"), beekond("Tracking")]),
@@ -79,7 +87,7 @@ let package = Package(
         target(
             "API",
             [
-                "Accounts", "CServerClock", "Commands", "EnvelopeReader", "Fences", "Page", "ServerStore",
+                "Accounts", "Alerts", "CServerClock", "Commands", "EnvelopeReader", "Fences", "Page", "ServerStore",
                 beekond("Base"),
                 beekond("Envelope"),
                 beekond("Tracking"),
@@ -97,7 +105,7 @@ let package = Package(
         .executableTarget(
             name: "beekon-server",
             dependencies: [
-                "API", "Commands", "Page", "ServerStore", beekond("Base"), beekond("Envelope"),
+                "API", "Alerts", "Commands", "Page", "ServerStore", beekond("Base"), beekond("Envelope"),
                 beekond("TOML"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -109,6 +117,7 @@ let package = Package(
         test("EnvelopeReader", [beekond("Base"), beekond("CZlib"), beekond("Envelope")]),
         test("ServerStore", ["EnvelopeReader", beekond("Base"), beekond("SQLite")]),
         test("Accounts", ["ServerStore", beekond("Base")]),
+        test("Alerts", ["ServerStore", beekond("Base")]),
         test("Commands", ["EnvelopeReader", "ServerStore", beekond("Base")]),
         test("Fences", ["Accounts", "EnvelopeReader", "ServerStore", beekond("Base"), beekond("Tracking")]),
         test(
@@ -122,7 +131,7 @@ let package = Package(
         test(
             "API",
             [
-                "Accounts", "EnvelopeReader", "ServerStore", beekond("Base"),
+                "Accounts", "Alerts", "EnvelopeReader", "ServerStore", beekond("Base"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ]),

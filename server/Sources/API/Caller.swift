@@ -45,7 +45,7 @@ enum Caller: Equatable {
         case (.batches, _), (.logs, _): isDevice
         case (.shared, _): self == .guest
         case (.devices, .get), (.device, .get), (.locations, _), (.events, _), (.trips, _), (.fleetTrips, _),
-            (.commands, .get),
+            (.fleetEvents, _), (.alerts, _), (.commands, .get),
             (.stream, _), (.session, _), (.clock, .get), (.installations, .get), (.logout, _), (.key, _),
             (.metrics, _), (.tile, _), (.ownPassword, _), (.fences, .get), (.fence, .get), (.fenceDevices, _),
             (.deviceFences, _):
@@ -53,7 +53,7 @@ enum Caller: Equatable {
         case (.devices, _), (.device, _), (.users, _), (.user, _), (.password, _), (.claims, _), (.claim, _),
             (.commands, _), (.command, _), (.tokens, _), (.log, _), (.doctor, _), (.clock, _),
             (.installations, _), (.groups, _), (.group, _), (.userGroups, _), (.links, _), (.link, _),
-            (.data, _), (.fences, _), (.fence, _):
+            (.data, _), (.rules, _), (.rule, _), (.fences, _), (.fence, _):
             isAdmin
         // It writes a file where it is told to.
         case (.backup, _): self == .local

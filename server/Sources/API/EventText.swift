@@ -105,7 +105,7 @@ enum EventText {
         return text
     }
 
-    private static func append(_ event: StoredEvent, to text: inout [UInt8]) {
+    static func append(_ event: StoredEvent, to text: inout [UInt8]) {
         switch event.content {
         case .crossing(let kind, let geofence):
             let word = kind == .enter ? "enter" : "exit"

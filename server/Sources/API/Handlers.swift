@@ -20,6 +20,8 @@ struct Handlers: Sendable {
     let operation: Operation
     let tiles: Tiles
     let sharing: Sharing
+    let delivery: AlertDelivery
+    let rules: Rules
     let fences: FleetFences
 
     /// One request, whose right has been checked.
@@ -84,6 +86,12 @@ struct Handlers: Sendable {
         case (.fleetTrips, _):
             return try await reader.trips(
                 for: call.viewer, try TripQuery(call.request.uri.query.map { $0[...] }))
+        case (.fleetEvents, _):
+            return try await reader.events(
+                for: call.viewer, try FleetQuery(call.request.uri.query.map { $0[...] }, hasRule: false))
+        case (.alerts, _):
+            return try await reader.alerts(
+                for: call.viewer, try FleetQuery(call.request.uri.query.map { $0[...] }, hasRule: true))
         case (.commands(let id), .get): return try await orders.all(of: id, for: call.viewer, now: call.wall)
         case (.stream, _):
             let (gatekeeper, headers) = (enrolment.gatekeeper, call.request.headers)
@@ -112,8 +120,9 @@ struct Handlers: Sendable {
         case (.installations(let id), .get): return try await registry.installations(of: id, for: call.viewer)
         case (.clock, .get): return try await ingest.clock.answer(call.now)
         case (.metrics, _):
-            return try await Metrics(store: reader.store, meters: ingest.meters, clock: ingest.clock).answer(
-                for: call.viewer, call.now)
+            return try await Metrics(
+                store: reader.store, meters: ingest.meters, clock: ingest.clock, delivery: delivery
+            ).answer(for: call.viewer, call.now)
         default: return nil
         }
     }
@@ -133,6 +142,11 @@ struct Handlers: Sendable {
         case .link(let device, let id): return try await sharing.remove(id, of: device)
         case .groups:
             return try await isRead ? registry.groups() : registry.addGroup(call.request, now: call.now)
+        case .rules:
+            return try await isRead
+                ? rules.all() : rules.add(call.request, by: call.identity.name, now: call.wall)
+        case .rule(let id):
+            return try await call.method == .put ? rules.change(id, call.request) : rules.remove(id)
         case .group(let name): return try await registry.removeGroup(name)
         case .fences: return try await fences.add(call.request, by: call.identity.name, now: call.wall)
         case .fence(let number):

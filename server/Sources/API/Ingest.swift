@@ -17,6 +17,8 @@ struct Ingest: Sendable {
     let commands: CommandText
     let meters: Meters
     let clock: ClockKeeper
+    let watch: AlertWatch
+    let delivery: AlertDelivery
     let fences: FenceKeeper
     let logger: Logger
 
@@ -31,6 +33,7 @@ struct Ingest: Sendable {
         let submission = submission(of: batch, from: device, identity, now: now)
         var receipt = try await store.submit(submission)
         meters.note(receipt, after: .now - start)
+        if receipt.hasAlerts { delivery.wake() }
         if let other = receipt.otherInstallation, let isLast = meters.isWorthALine(for: device) {
             let rest = isLast ? ". More of this device are counted and not logged" : ""
             logger.warning(
@@ -78,6 +81,7 @@ struct Ingest: Sendable {
         submission.age = clock.age(now) ?? submission.wall
         submission.latest = clock.latest(submission.wall)
         submission.isRemembered = TimeRule.isPlausible(batch.id, now: submission.wall)
+        submission.rules = watch.rules
         submission.counter = commands.isSigned ? clock.counter : nil
         return submission
     }

@@ -1,3 +1,4 @@
+internal import Alerts
 internal import Base
 internal import Hummingbird
 internal import NIOCore
@@ -9,6 +10,7 @@ struct Metrics: Sendable {
     let store: Store
     let meters: Meters
     let clock: ClockKeeper
+    let delivery: AlertDelivery
 
     /// Devices that are read at once, each with a status of up to 16 KiB.
     private static let page = 100
@@ -16,6 +18,9 @@ struct Metrics: Sendable {
     func answer(for viewer: Viewer, _ now: Timestamp) async throws -> Response {
         let fleet = try await fleet(of: viewer)
         let time = try await clock.facts(now)
+        let alerts = try await store.read { session throws(StoreError) in
+            try AlertOutbox.facts(now: now, from: session)
+        }
         var text = MetricText()
         for (name, help, value) in [
             (
@@ -37,6 +42,7 @@ struct Metrics: Sendable {
         text.begin(
             "beekon_server_groups_total", "counter", "Transactions that stored batches, each some of them.")
         text.add(Double(store.groups), [])
+        Self.append(delivery.counts, alerts, at: time.wall, to: &text)
         let start = text
         return Response(
             status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
@@ -105,6 +111,32 @@ struct Metrics: Sendable {
             "beekon_server_connections_refused_total", "counter",
             "Connections that were sent away with a 503 before a place was free.")
         text.add(Double(door.refused.load(ordering: .relaxed)), [])
+    }
+
+    private static func append(
+        _ counts: AlertDelivery.Counts, _ facts: AlertOutbox.Facts, at now: Timestamp,
+        to text: inout MetricText
+    ) {
+        text.begin(
+            "beekon_server_alerts_total", "counter",
+            "Attempts of this server to send alerts, by what became of them: given_up ones are among those that failed."
+        )
+        for (channel, counts) in [("webhook", counts.webhooks), ("mail", counts.mails)] {
+            for (result, count) in [
+                ("accepted", counts.accepted), ("failed", counts.failed), ("given_up", counts.givenUp),
+            ] {
+                text.add(Double(count), [("channel", channel), ("result", result)])
+            }
+        }
+        let waiting = [("webhook", facts.webhooks), ("mail", facts.mails)]
+        text.begin(
+            "beekon_server_alerts_waiting", "gauge", "Alerts and mails that wait to be sent, of all servers.")
+        for (channel, facts) in waiting { text.add(Double(facts.count), [("channel", channel)]) }
+        text.begin(
+            "beekon_server_alerts_waiting_seconds", "gauge", "For how long the oldest of these has waited.")
+        for (channel, facts) in waiting {
+            text.add(facts.since.map { max(0, now.seconds(since: $0)) } ?? 0, [("channel", channel)])
+        }
     }
 
     private func fleet(of viewer: Viewer) async throws -> FleetSample {

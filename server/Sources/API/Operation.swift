@@ -1,3 +1,4 @@
+internal import Alerts
 internal import Base
 internal import Envelope
 internal import HTTPTypes
@@ -21,6 +22,9 @@ struct Operation: Sendable {
                 try session.run("SELECT count(*) FROM \(rows)").first?.first?.integer ?? 0
             }
         }
+        let alerts = try await store.read { session throws(StoreError) in
+            try AlertOutbox.facts(now: now, from: session)
+        }
         var text = Array(#"{"program":"#.utf8)
         JSONString.append(facts.program, to: &text)
         text += Array(
@@ -35,11 +39,33 @@ struct Operation: Sendable {
             text += Array(#","\#(name)":"#.utf8)
             JSONString.append(trouble, to: &text)
         }
+        text += Array(#","alerts":"#.utf8)
+        append(alerts, to: &text)
         if let days = options.retentionDays { text += Array(#","retention_days":\#(days)"#.utf8) }
         text += Array(#","clock":\#(try await clock.text(now))}\#n"#.utf8)
         return Response(
             status: .ok, headers: [.contentType: "application/json"],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: text)))
+    }
+
+    private func append(_ facts: AlertOutbox.Facts, to text: inout [UInt8]) {
+        // A mail server that is elsewhere is needed by rules with mail alone.
+        let remoteMail = facts.mailRules > 0 && options.mail.map { !$0.isLocal } ?? false
+        text += Array(
+            (#"{"mail_rules":\#(facts.mailRules),"mail_server":\#(options.mail != nil),"#
+                + #""is_shut_in":\#(options.isConfined && (remoteMail || facts.remoteWebhooks > 0)),"#
+                + #""failed":\#(facts.failed)"#).utf8)
+        for (name, waiting) in [("webhooks", facts.webhooks), ("mails", facts.mails)] {
+            text += Array(#","\#(name)":{"waiting":\#(waiting.count)"#.utf8)
+            if let since = waiting.since { text += Array(#","since":"\#(since.iso8601)""#.utf8) }
+            text.append(UInt8(ascii: "}"))
+        }
+        for (name, value) in [("reason", facts.reason), ("mail_trouble", options.mailTrouble)] {
+            guard let value else { continue }
+            text += Array(#","\#(name)":"#.utf8)
+            JSONString.append(value, to: &text)
+        }
+        text.append(UInt8(ascii: "}"))
     }
 
     /// `POST /v1/backup` with `{"path":…}`: a copy of the database; answered when it is whole.

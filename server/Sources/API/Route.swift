@@ -24,6 +24,14 @@ enum Route: Equatable {
     case trips(Int64)
     /// `/v1/trips`: of all vehicles.
     case fleetTrips
+    /// `/v1/events`: of all vehicles.
+    case fleetEvents
+    /// `/v1/alerts`: what happened that rules wait for.
+    case alerts
+    /// `/v1/rules`
+    case rules
+    /// `/v1/rules/3`
+    case rule(Int64)
     /// `/v1/devices/17/log`
     case log(Int64)
     /// `/v1/devices/17/tokens`: new ones in place of those it has.
@@ -134,7 +142,8 @@ enum Route: Equatable {
         "devices": .devices,
         "live": .stream, "login": .login, "logout": .logout, "session": .session, "users": .users,
         "key": .key, "openapi.json": .description, "doctor": .doctor, "clock": .clock, "backup": .backup,
-        "groups": .groups, "shared": .shared, "trips": .fleetTrips, "fences": .fences,
+        "groups": .groups, "shared": .shared, "trips": .fleetTrips, "events": .fleetEvents,
+        "alerts": .alerts, "rules": .rules, "fences": .fences,
     ]
 
     private static func named(_ names: [Substring]) -> Route? {
@@ -142,6 +151,7 @@ enum Route: Equatable {
         case (1, let name?): plain[String(name)]
         case (2, "session"): names[1] == "password" ? .ownPassword : nil
         case (2, "claims"): id(names[1]).map { .claim($0) }
+        case (2, "rules"): id(names[1]).map { .rule($0) }
         case (2, "devices"): id(names[1]).map { .device($0) }
         case (2, "users"): names[1].isEmpty ? nil : .user(String(names[1]))
         case (2, "fences"): id(names[1]).map { .fence($0) }
@@ -201,15 +211,15 @@ enum Route: Equatable {
     var methods: [Method] {
         switch self {
         case .batches, .logs, .token, .enroll, .login, .logout, .tokens, .backup: [.post]
-        case .devices, .users, .claims, .commands, .installations, .clock, .groups, .links,
-            .fences:
+        case .devices, .users, .claims, .commands, .installations, .clock, .groups, .links, .rules, .fences:
             [.get, .post]
         case .fence: [.get, .put, .delete]
         case .device: [.get, .patch, .delete]
+        case .rule: [.put, .delete]
         case .user, .claim, .command, .group, .link, .data: [.delete]
         case .password, .ownPassword, .userGroups: [.put]
-        case .shared, .locations, .events, .trips, .fleetTrips, .fenceDevices, .deviceFences, .log, .stream, .session, .key, .description,
-            .doctor,
+        case .shared, .locations, .events, .trips, .fleetTrips, .fleetEvents, .alerts, .fenceDevices,
+            .deviceFences, .log, .stream, .session, .key, .description, .doctor,
             .metrics, .tile, .live, .ready:
             [.get]
         }
@@ -230,6 +240,10 @@ enum Route: Equatable {
         case .events: "/v1/devices/{device}/events"
         case .trips: "/v1/devices/{device}/trips"
         case .fleetTrips: "/v1/trips"
+        case .fleetEvents: "/v1/events"
+        case .alerts: "/v1/alerts"
+        case .rules: "/v1/rules"
+        case .rule: "/v1/rules/{rule}"
         case .log: "/v1/devices/{device}/log"
         case .tokens: "/v1/devices/{device}/tokens"
         case .installations: "/v1/devices/{device}/installations"

@@ -1,4 +1,5 @@
 internal import Accounts
+internal import Alerts
 internal import Base
 internal import Commands
 package import Logging
@@ -18,6 +19,8 @@ package struct Server: Sendable {
     private let clock: ClockKeeper
     private let meters = Meters()
     private let removals: Removals
+    private let delivery: AlertDelivery
+    private let watch: AlertWatch
     private let fences: FenceKeeper
     private let mill = PasswordMill()
     let logger: Logger
@@ -33,6 +36,8 @@ package struct Server: Sendable {
         clock = ClockKeeper(store: store, logger: logger)
         gatekeeper = Gatekeeper(store: store, clock: clock)
         removals = Removals(store: store, clock: clock, logger: logger)
+        delivery = AlertDelivery(store: store, clock: clock, options: options, logger: logger)
+        watch = AlertWatch(store: store, clock: clock, logger: logger)
         fences = FenceKeeper(store: store, logger: logger)
         self.logger = logger
     }
@@ -53,10 +58,11 @@ package struct Server: Sendable {
         }
         let housekeeping = Housekeeping(
             store: store, days: options.retentionDays, clock: clock, logger: logger)
-        services += [housekeeping, removals]
+        services += [housekeeping, removals, watch, delivery]
         // Before anybody is served, so that the first batches do not wait for it.
         await clock.look()
         await housekeeping.prepare()
+        await watch.prepare()
         try await ServiceGroup(
             services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger
         ).run()
@@ -79,7 +85,7 @@ package struct Server: Sendable {
             ingest: Ingest(
                 store: store, bodies: bodies, retentionDays: options.retentionDays,
                 commands: CommandText(key: options.signingKey), meters: meters, clock: clock,
-                fences: fences, logger: logger),
+                watch: watch, delivery: delivery, fences: fences, logger: logger),
             logs: Logs(store: store, bodies: bodies, lists: lists),
             exchange: TokenExchange(
                 store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime, meters: meters,
@@ -96,6 +102,7 @@ package struct Server: Sendable {
             login: Login(store: store, bodies: bodies, passwords: Passwords(store: store, mill: mill)),
             operation: Operation(store: store, bodies: bodies, options: options, clock: clock),
             tiles: Tiles(map: options.map), sharing: Sharing(store: store, bodies: bodies),
+            delivery: delivery, rules: Rules(store: store, bodies: bodies, watch: watch),
             fences: FleetFences(store: store, bodies: bodies, lists: lists, keeper: fences))
     }
 }

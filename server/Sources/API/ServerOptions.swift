@@ -1,3 +1,4 @@
+package import Alerts
 package import Commands
 package import Page
 
@@ -59,6 +60,14 @@ package struct ServerOptions: Sendable {
     package var map: MapFile?
     /// Why a map file that is wanted is of no use; nil: it is not so.
     package var mapTrouble: String?
+    /// Where mail is handed in; nil: there is none, or it is of no use.
+    package var mail: MailServer?
+    /// Why a mail server that is wanted is of no use; nil: it is not so.
+    package var mailTrouble: String?
+    /// Address of the page as people reach it, without a slash at its end; nil: mails have no link.
+    package var publicURL: String?
+    /// The service may not reach other machines.
+    package var isConfined = false
 
     package init(address: Address) {
         self.address = address

@@ -59,10 +59,18 @@ package enum Groups {
     /// Removes a group. Its vehicles are in none afterwards; its readers do not see them any more.
     ///
     /// - Returns: false when there is none of that name.
+    /// - Throws: `.conflict` when a rule is for it: that would be for no vehicle any more.
     package static func remove(_ name: String, in session: any Session) throws(StoreError) -> Bool {
         try session.transaction { () throws(StoreError) in
             let rows = try session.run("DELETE FROM fleet_groups WHERE name = $1 RETURNING id", .text(name))
             guard let id = rows.first?.first?.integer else { return false }
+            let rules = try session.run(
+                "SELECT name FROM alert_rules WHERE fleet_group = $1 ORDER BY name LIMIT 1", .integer(id))
+            if let rule = rules.first?[0].text {
+                throw StoreError(
+                    .conflict, operation: "remove a group",
+                    message: "the rule '\(rule)' is for this group: change or remove it first")
+            }
             try session.run("UPDATE devices SET fleet_group = NULL WHERE fleet_group = $1", .integer(id))
             try session.run("DELETE FROM user_groups WHERE fleet_group = $1", .integer(id))
             // 1: a group, in `FenceTargets.Kind`.

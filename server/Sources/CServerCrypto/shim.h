@@ -5,6 +5,7 @@
 #include <openssl/crypto.h>
 #include <openssl/bio.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/kdf.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
@@ -12,6 +13,12 @@
 // 32 bytes to `digest`; 0 when OpenSSL has no memory for it.
 static inline int cservercrypto_sha256(const void *bytes, size_t count, unsigned char *digest) {
     return EVP_Digest(bytes, count, digest, NULL, EVP_sha256(), NULL);
+}
+
+// 32 bytes to `code`: HMAC (RFC 2104) with SHA-256. 0 when OpenSSL has no memory for it.
+static inline int cservercrypto_hmac(
+    const void *key, int key_count, const unsigned char *bytes, size_t count, unsigned char *code) {
+    return HMAC(EVP_sha256(), key, key_count, bytes, count, code, NULL) != NULL;
 }
 
 // The hash of a password by scrypt (RFC 7914), 32 bytes, with N = 2^14, r = 8, p = 5: 17 MB and a fifth of a second. 0 when there

@@ -69,7 +69,8 @@ extension Reading {
         return rows.compactMap { event($0) }
     }
 
-    private static func event(_ row: [Cell]) -> StoredEvent? {
+    /// - Parameter row: begins with id, time, session, kind, and fence or object.
+    static func event(_ row: [Cell]) -> StoredEvent? {
         guard let id = row[0].id, let time = row[1].integer, let session = row[2].id, let text = row[4].text
         else { return nil }
         let content: StoredEvent.Content

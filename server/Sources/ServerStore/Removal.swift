@@ -21,11 +21,13 @@ package enum Removal {
     private static let rows: [(table: String, key: [String])] = [
         ("locations", ["time", "id"]), ("events", ["time", "id"]), ("vehicle_events", ["time", "id"]),
         ("batches", ["id"]), ("extras", ["digest"]), ("commands", ["number"]), ("logs", ["received"]),
+        ("alerts", ["id"]),
     ]
 
     /// Tables with few rows of a device.
     private static let others = [
         "latest", "presence", "ahead", "votes", "installations", "tokens", "ended_tokens", "links",
+        "alert_conditions", "alert_rules",
         "device_fences",
     ]
 

@@ -64,6 +64,12 @@ extension Retention {
             ),
             (
                 """
+                DELETE FROM alerts WHERE (device, id) IN (
+                    SELECT device, id FROM alerts WHERE time < $1 \(limit)) RETURNING 1
+                """, [.integer(time.milliseconds)]
+            ),
+            (
+                """
                 DELETE FROM extras WHERE (device, digest) IN (
                     SELECT device, digest FROM extras WHERE newest < $1 \(limit)) RETURNING 1
                 """, [.integer(rows.milliseconds)]

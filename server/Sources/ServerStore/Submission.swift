@@ -24,6 +24,8 @@ package struct Submission: Sendable {
     package var newToken: [UInt8]?
     /// Hash of the token that came with it; nil: whether that is still one of the device's does not matter.
     package var token: [UInt8]?
+    /// What is to be told of; nil: nothing.
+    package var rules: RuleBook?
 
     package init(
         device: Int64, batch: Batch, received: Timestamp, keptSince: Timestamp? = nil,
@@ -97,6 +99,8 @@ package struct Receipt: Equatable, Sendable {
     package var otherInstallation: UUIDv7?
     /// The id of the batch was known, with other rows.
     package var hasOtherRows = false
+    /// Something of its device is in the outbox of alerts now.
+    package var hasAlerts = false
     /// It shows the device's tokens and is another installation: it gets no commands.
     package var isOfOther = false
     /// It is the installation that the device is bound to, for which lists may be signed.

@@ -128,10 +128,40 @@ enum Answer {
         var mapTrouble: String?
         var retention: Int?
         var clock: Clock
+        var alerts: Alerts
+
+        /// What is sent to webhooks and by mail.
+        struct Alerts: Decodable {
+            struct Waiting: Decodable {
+                var waiting: Int64
+                /// When the oldest of them was added.
+                var since: String?
+            }
+
+            /// Rules that ask for mail.
+            var mailRules: Int64
+            var mailServer: Bool
+            var mailTrouble: String?
+            /// Something is to be sent to another machine, which the service may not reach.
+            var isShutIn: Bool
+            /// Given up within the last day, and why.
+            var failed: Int64
+            var reason: String?
+            var webhooks: Waiting
+            var mails: Waiting
+
+            private enum CodingKeys: String, CodingKey {
+                case failed, reason, webhooks, mails
+                case mailRules = "mail_rules"
+                case mailServer = "mail_server"
+                case mailTrouble = "mail_trouble"
+                case isShutIn = "is_shut_in"
+            }
+        }
 
         private enum CodingKeys: String, CodingKey {
             case program, schema, size, durable, devices, users, passwords, signs, removals, damage, loss,
-                clock, map
+                clock, map, alerts
             case mapTrouble = "map_trouble"
             case retention = "retention_days"
         }

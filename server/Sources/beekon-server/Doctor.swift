@@ -1,4 +1,6 @@
+import API
 import ArgumentParser
+import Base
 import Glibc
 import HTTPTypes
 import ServerStore
@@ -7,9 +9,10 @@ import ServerStore
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract:
-            "Check the database, rights, disk, users and keys. Exits with 1 when something is wrong.")
+            "Check the database, rights, disk, users, keys and alerts. Exits with 1 when something is wrong.")
 
     @OptionGroup var database: DatabaseOption
+    @OptionGroup(visibility: .hidden) var mail: MailOption
 
     private enum Verdict: String {
         case ok = "ok  "
@@ -24,14 +27,18 @@ struct Doctor: AsyncParsableCommand {
             print("\(verdict.rawValue)  \(text)")
         }
         let place: String
+        // With PostgreSQL, this answers for the servers.
+        var options = ServerOptions(address: .socket(""))
         do {
-            place = try database.place
+            let settings = try database.settings()
+            place = database.place(settings)
+            try mail.apply(settings, to: &options)
         } catch {
             tell(.bad, "configuration: \(error)")
             throw ExitCode(1)
         }
         do {
-            let bytes = try await LocalClient(database: place).ask(.get, "/v1/doctor")
+            let bytes = try await LocalClient(database: place, options: options).ask(.get, "/v1/doctor")
             judge(try Answer.read(Answer.Facts.self, bytes), tell)
         } catch {
             tell(.bad, "database: \(error)")
@@ -57,6 +64,9 @@ struct Doctor: AsyncParsableCommand {
             facts.devices > 0
                 ? "devices: \(facts.devices)"
                 : "devices: none; 'beekon-server claim add' prints a code with which one enrols")
+        if facts.removals > 0 {
+            tell(.note, "devices: the data of \(facts.removals) more is being deleted")
+        }
         tell(
             facts.users > 0 ? .ok : .note,
             facts.users > 0
@@ -80,7 +90,42 @@ struct Doctor: AsyncParsableCommand {
         } else if facts.map == true {
             tell(.ok, "map: the file can be read")
         }
+        judge(facts.alerts, at: facts.clock.time, tell)
         tell(.ok, facts.signs ? "commands: signed" : "commands: not signed, or no server runs here")
+    }
+
+    /// Seconds for which alerts may wait before it is told.
+    private static let patience = 900.0
+
+    private func judge(_ alerts: Answer.Facts.Alerts, at time: String, _ tell: (Verdict, String) -> Void) {
+        let now = Timestamp(iso8601: time)
+        var isGood = true
+        func complain(_ text: String) {
+            isGood = false
+            tell(.bad, "alerts: \(text)")
+        }
+        if let trouble = alerts.mailTrouble { complain("\(trouble); no mail is sent") }
+        if alerts.mailRules > 0, !alerts.mailServer, alerts.mailTrouble == nil {
+            complain(
+                "\(alerts.mailRules) rules ask for mail, and no mail server is configured: smtp and smtp_from"
+            )
+        }
+        if alerts.isShutIn {
+            complain(
+                "the service may not reach other machines; its drop-in alerts.conf opens the network: see beekon-server(8)"
+            )
+        }
+        for (name, waiting) in [("webhooks", alerts.webhooks), ("mail", alerts.mails)] {
+            guard let since = waiting.since.flatMap({ Timestamp(iso8601: $0) }), let now,
+                now.seconds(since: since) > Self.patience
+            else { continue }
+            complain("\(waiting.waiting) wait for \(name), the oldest since \(since.iso8601)")
+        }
+        if alerts.failed > 0 {
+            complain(
+                "\(alerts.failed) given up within the last day\(alerts.reason.map { ": \($0)" } ?? "")")
+        }
+        if isGood, alerts.mailServer || alerts.mailRules > 0 { tell(.ok, "alerts: nothing waits for long") }
     }
 
     private func judgeFile(_ path: String, _ tell: (Verdict, String) -> Void) {

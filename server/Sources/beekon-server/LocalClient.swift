@@ -8,6 +8,8 @@ import ServerStore
 /// Asks the server that has the database open, through its local socket; when none runs, does what it would do.
 struct LocalClient {
     let database: String
+    /// Of what the server would be that answers where none runs.
+    var options = ServerOptions(address: .socket(""))
 
     /// Path of the local socket. nil with PostgreSQL, to which a verb can speak while servers run.
     static func path(of database: String) -> String? {
@@ -42,9 +44,7 @@ struct LocalClient {
             throw Failure("cannot open \(Store.Place(database)): \(error.message)")
         }
         defer { store.close() }
-        let server = Server(
-            ServerOptions(address: .socket("")), socket: nil, store: store,
-            logger: Logger(label: "beekon-server"))
+        let server = Server(options, socket: nil, store: store, logger: Logger(label: "beekon-server"))
         defer { server.close() }
         return try await server.perform(method, path, body: body)
     }

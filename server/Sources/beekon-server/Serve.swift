@@ -37,6 +37,8 @@ struct Serve: AsyncParsableCommand {
 
     @OptionGroup var page: PageOption
 
+    @OptionGroup var mail: MailOption
+
     func validate() throws {
         guard retention.map(Settings.retentionDays.contains) ?? true else {
             throw ValidationError("--retention is within 1…36500 days.")
@@ -78,6 +80,7 @@ struct Serve: AsyncParsableCommand {
         if let path = signingKey ?? Environment["BEEKON_SERVER_SIGNING_KEY"] ?? settings.signingKey {
             options.signingKey = try KeyFile.read(path)
         }
+        try mail.apply(settings, to: &options)
         return options
     }
 
@@ -92,6 +95,7 @@ struct Serve: AsyncParsableCommand {
         let file = database.place(settings)
         let place = Store.Place(file)
         if let socket = LocalClient.path(of: file) { try LocalClient.checkLength(of: socket) }
+        if let trouble = options.mailTrouble { logger.warning("no mail for alerts: \(trouble)") }
         let store: Store
         do {
             store = try Store(place) { log.error("database: \($0)") }

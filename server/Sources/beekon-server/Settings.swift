@@ -21,6 +21,19 @@ struct Settings: Equatable {
     var tiles: String?
     /// Whom the maps name for their tiles.
     var tilesAttribution: String?
+    /// Where mail is handed in: `smtp://…` or `smtps://…`.
+    var smtp: String?
+    /// The sender of mail.
+    var smtpFrom: String?
+    var smtpUser: String?
+    /// Path of a file with the password.
+    var smtpPasswordFile: String?
+    /// Path of a file with authorities that are believed.
+    var smtpCAFile: String?
+    /// A mail server elsewhere may be spoken to without encryption.
+    var smtpUnencrypted: Bool?
+    /// Address of the page as people reach it.
+    var publicURL: String?
 
     /// Where the package puts it.
     static let usual = "/etc/beekon-server/beekon-server.toml"
@@ -28,7 +41,8 @@ struct Settings: Equatable {
     static let connectionCount = 1...100_000
     private static let names = [
         "database", "listen", "retention_days", "connections", "signing_key", "page", "map",
-        "tiles", "tiles_attribution",
+        "tiles", "tiles_attribution", "smtp", "smtp_from", "smtp_user", "smtp_password_file", "smtp_ca_file",
+        "smtp_unencrypted", "public_url",
     ]
     /// Bytes; a few settings and what is said about them.
     private static let longest = 65_536
@@ -90,6 +104,16 @@ struct Settings: Equatable {
         case "map": return Self.text(name, node, into: &map)
         case "tiles": return Self.text(name, node, into: &tiles)
         case "tiles_attribution": return Self.text(name, node, into: &tilesAttribution)
+        case "smtp": return Self.text(name, node, into: &smtp)
+        case "smtp_from": return Self.text(name, node, into: &smtpFrom)
+        case "smtp_user": return Self.text(name, node, into: &smtpUser)
+        case "smtp_password_file": return Self.text(name, node, into: &smtpPasswordFile)
+        case "smtp_ca_file": return Self.text(name, node, into: &smtpCAFile)
+        case "smtp_unencrypted":
+            guard case .value(.bool(let isSet)) = node.content else { return "\(name) is true or false" }
+            smtpUnencrypted = isSet
+            return nil
+        case "public_url": return Self.text(name, node, into: &publicURL)
         default:
             return "there is no setting \(name.printable); there are " + Self.names.joined(separator: ", ")
         }

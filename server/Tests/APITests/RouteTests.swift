@@ -1,5 +1,7 @@
 import Accounts
+import Alerts
 import Base
+import ServerStore
 import Testing
 
 @testable import API
@@ -27,6 +29,8 @@ import Testing
             ("/v1/clock", .clock), ("/v1/devices/17/installations", .installations(17)),
             ("/v1/devices/17/data", .data(17)), ("/v1/devices/17/links", .links(17)),
             ("/v1/devices/17/links/3", .link(17, 3)), ("/v1/devices/17/links/c-3", nil),
+            ("/v1/events", .fleetEvents), ("/v1/alerts", .alerts), ("/v1/alerts/3", nil),
+            ("/v1/rules", .rules), ("/v1/rules/3", .rule(3)), ("/v1/rules/x", nil),
             ("/v1/groups", .groups), ("/v1/groups/a%2Fb", .group("a/b")), ("/v1/groups/", nil),
             ("/v1/users/ada/groups", .userGroups("ada")), ("/v1/users//groups", nil), ("/v1/shared", .shared),
             ("/v1/fences", .fences), ("/v1/fences/7", .fence(7)), ("/v1/fences/7/devices", .fenceDevices(7)),
@@ -59,7 +63,9 @@ import Testing
             (.fences, .get, "---+++"), (.fences, .post, "----++"), (.fence(1), .get, "---+++"),
             (.fence(1), .put, "----++"), (.fence(1), .delete, "----++"), (.fenceDevices(1), .get, "---+++"),
             (.deviceFences(1), .get, "---+++"),
-            (.fleetTrips, .get, "---+++"), (.tokens(1), .post, "----++"),
+            (.fleetTrips, .get, "---+++"), (.fleetEvents, .get, "---+++"), (.alerts, .get, "---+++"),
+            (.rules, .get, "----++"), (.rules, .post, "----++"), (.rule(1), .put, "----++"),
+            (.rule(1), .delete, "----++"), (.tokens(1), .post, "----++"),
             (.commands(1), .get, "---+++"), (.commands(1), .post, "----++"),
             (.command(1, 1), .delete, "----++"),
             (.stream, .get, "---+++"), (.login, .post, "++++++"), (.logout, .post, "---+++"),
@@ -126,7 +132,11 @@ extension Route {
         case .locations: .events(1)
         case .events: .trips(1)
         case .trips: .fleetTrips
-        case .fleetTrips: .fences
+        case .fleetTrips: .fleetEvents
+        case .fleetEvents: .alerts
+        case .alerts: .rules
+        case .rules: .rule(1)
+        case .rule: .fences
         case .fences: .fence(1)
         case .fence: .fenceDevices(1)
         case .fenceDevices: .deviceFences(1)
@@ -161,6 +171,74 @@ extension Route {
         case .live: .ready
         case .ready: nil
         }
+    }
+}
+
+@Suite("queries of the fleet") struct FleetQueryTests {
+    @Test("a cursor names the place behind which the next page begins") func cursor() throws {
+        let id = try #require(UUIDv7("0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20"))
+        let time = Timestamp(milliseconds: 1_781_524_800_000)
+        let query = try FleetQuery("before=\(FleetQuery.cursor(time, id))&limit=7", hasRule: false)
+        #expect(query.place?.time == time && query.place?.id == id && query.limit == 7)
+    }
+
+    @Test(
+        "what is refused",
+        arguments: [
+            "limit=0", "limit=1001", "before=x", "before=1.x", "before=.", "device=0", "device=x", "kind=",
+            "group=", "rule=1", "x=1", "from=2026-06-15T12:00:00Z&to=2026-06-15T11:59:59Z",
+        ]) func refusals(text: String)
+    {
+        #expect(throws: Problem.self) { try FleetQuery(text[...], hasRule: false) }
+    }
+}
+
+@Suite("addresses of rules") struct AddressTests {
+    @Test(
+        "a webhook that may be asked for",
+        arguments: [
+            "https://example.org", "http://example.org:8080/a/b?c=d", "https://[::1]/x",
+            "http://10.0.0.7/hook",
+            "HTTPS://hooks.example.org/T0/%20x",
+        ]) func webhooks(text: String)
+    {
+        #expect(WebhookAddress.complaint(about: text) == nil)
+    }
+
+    @Test(
+        "a webhook that may not",
+        arguments: [
+            "ftp://example.org", "example.org", "https://", "https:///x", "https://a b",
+            "https://ada:x@example.org",
+            "https://example.org/\r\nHost: x", "https://example.org:0/", "https://example.org:65536/",
+            "https://example.org:x/", "https://example.org/#x", "file:///etc/passwd", "https://ex_ample.org",
+            "https://example.org/é", "https://[::1]x/", "https://[]/",
+            "https://example.org/" + String(repeating: "x", count: 2000),
+        ]) func noWebhooks(text: String)
+    {
+        #expect(WebhookAddress.complaint(about: text) != nil)
+    }
+
+    @Test("of a webhook, scheme and host are shown") func shown() {
+        #expect(WebhookAddress.shown("https://example.org/T0/secret") == "https://example.org/…")
+        #expect(WebhookAddress.shown("http://example.org:81") == "http://example.org:81")
+        #expect(WebhookAddress.shown("http://example.org?key=secret") == "http://example.org/…")
+    }
+
+    @Test(
+        "addresses of mail",
+        arguments: [
+            ("ada@example.org", true), ("a.d+fleet@mail.example.org", true), ("ada@localhost", true),
+            ("ada", false), ("@example.org", false), ("ada@", false), ("a@b@c", false),
+            ("ada@example.org\r\nBcc: x", false),
+            ("ada@example.org\n", false), ("a b@example.org", false), ("ada@exa mple.org", false),
+            ("a..b@example.org", false),
+            ("ada@-example.org", false), ("ada,b@example.org", false), ("<ada@example.org>", false),
+            ("ada@example..org", false),
+            ("\"a\"@example.org", false), ("ad\u{e4}@example.org", false), ("", false),
+        ]) func mail(text: String, isGood: Bool)
+    {
+        #expect((MailAddress(text) != nil) == isGood)
     }
 }
 

@@ -36,6 +36,10 @@ enum StoredExamples {
 
     static let sqlite4 = sqlite3 + SQLiteExamples.step4 + "PRAGMA user_version = 4;"
 
+    static let sqlite5 = sqlite4 + SQLiteExamples.step5 + "PRAGMA user_version = 5;"
+
+    static let postgres5 = postgres4 + PostgresExamples.step5
+
     static let postgres4 = postgres3 + PostgresExamples.step4
 
     static let postgres3 = postgres2 + PostgresExamples.step3
@@ -66,7 +70,7 @@ enum StoredExamples {
 }
 
 @Suite("databases of earlier versions") struct UpgradeTests {
-    @Test("they are upgraded, and lose nothing", arguments: Workshop.Kind.available, [1, 2, 3, 4])
+    @Test("they are upgraded, and lose nothing", arguments: Workshop.Kind.available, [1, 2, 3, 4, 5])
     func upgrade(_ kind: Workshop.Kind, from version: Int) async throws {
         let workshop = try Workshop(kind)
         defer { workshop.remove() }
@@ -75,13 +79,13 @@ enum StoredExamples {
             try Connection(path: workshop.database, access: .readWrite).execute(
                 [
                     StoredExamples.sqlite1, StoredExamples.sqlite2, StoredExamples.sqlite3,
-                    StoredExamples.sqlite4,
+                    StoredExamples.sqlite4, StoredExamples.sqlite5,
                 ][version - 1])
         case .postgres:
             try PostgresSession.execute(
                 [
                     StoredExamples.postgres1, StoredExamples.postgres2, StoredExamples.postgres3,
-                    StoredExamples.postgres4,
+                    StoredExamples.postgres4, StoredExamples.postgres5,
                 ][version - 1],
                 at: workshop.database)
         }
@@ -121,7 +125,7 @@ enum StoredExamples {
         }
         #expect(
             next
-                == [("claim", 1), ("fleet", 1), ("group", 1), ("link", 1), ("user", 4)].map {
+                == [("claim", 1), ("fleet", 1), ("group", 1), ("link", 1), ("mail", 1), ("rule", 1), ("user", 4)].map {
                     [.text($0.0), .integer($0.1)]
                 })
         // Extras stay at least as long as the newest row of their device.

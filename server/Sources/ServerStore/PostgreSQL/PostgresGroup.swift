@@ -35,6 +35,9 @@ struct PostgresGroup {
     let places: [Int]
     private let group: [Submission]
 
+    /// By place.
+    var submissions: [Submission] { group }
+
     init(_ group: [Submission]) {
         self.group = group
         struct Content: Hashable {
@@ -247,6 +250,31 @@ struct PostgresGroup {
             receipts[place].hasOtherRows = fresh.withOtherRows.contains(place)
         }
         return receipts
+    }
+
+    /// What was new, of the uploads that have rules, by device.
+    ///
+    /// - Parameters:
+    ///   - fresh: the batches that were to be stored.
+    ///   - inserted: keys of the rows that were new; nil: all of these batches were.
+    func newRows(_ fresh: Fresh, inserted: Set<Key>?) -> [NewRows] {
+        guard group.contains(where: { $0.rules != nil }) else { return [] }
+        let stored = Set(fresh.places)
+        return places.filter { group[$0].rules != nil }.map { place in
+            let submission = group[place]
+            var rows = NewRows(submission: submission)
+            // A status counts, whether its rows do or not.
+            guard stored.contains(place) else { return rows }
+            func isNew(_ time: Timestamp, _ id: UUIDv7) -> Bool {
+                guard submission.isKept(time) else { return false }
+                let key = Key(device: submission.device, time: time.milliseconds, id: id)
+                return inserted?.contains(key) ?? true
+            }
+            rows.locations = submission.batch.locations.filter { isNew($0.time, $0.id) }
+            rows.events = submission.batch.events.filter { isNew($0.time, $0.id) }
+            rows.vehicleEvents = submission.batch.remarks.events.filter { isNew($0.time, $0.id) }
+            return rows
+        }
     }
 
     /// What each upload of the group is to its device, in the order of the group.

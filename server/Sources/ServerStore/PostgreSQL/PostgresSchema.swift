@@ -142,6 +142,37 @@ enum PostgresSchema {
         ALTER TABLE claims ADD COLUMN allow text, ADD COLUMN settings text;
         """,
         """
+        CREATE INDEX events_time ON events(time, id);
+        CREATE INDEX vehicle_events_time ON vehicle_events(time, id);
+        CREATE TABLE alert_conditions(
+            device bigint NOT NULL, rule bigint NOT NULL, since bigint NOT NULL, PRIMARY KEY (device, rule));
+        CREATE TABLE alert_watches(
+            rule bigint PRIMARY KEY, since bigint NOT NULL, round bigint NOT NULL, heard bigint NOT NULL);
+        INSERT INTO numbers VALUES ('rules', 1);
+        CREATE TABLE alert_rules(
+            id bigint PRIMARY KEY, name text NOT NULL UNIQUE, kind text NOT NULL, settings text NOT NULL,
+            fleet_group bigint, device bigint, webhook text, secret text, mail text, mail_interval bigint NOT NULL,
+            mailed bigint, created bigint NOT NULL, author text NOT NULL);
+        CREATE TABLE alerts(
+            device bigint NOT NULL, id uuid NOT NULL, rule bigint NOT NULL, time bigint NOT NULL,
+            created bigint NOT NULL, kind text NOT NULL, text text NOT NULL, object text NOT NULL, due bigint,
+            attempts bigint NOT NULL, done bigint, failed bigint, reason text, mail bigint,
+            PRIMARY KEY (device, id));
+        CREATE INDEX alerts_due ON alerts(rule, due) WHERE due IS NOT NULL;
+        CREATE INDEX alerts_mail ON alerts(mail, rule) WHERE mail IS NOT NULL;
+        CREATE INDEX alerts_created ON alerts(created);
+        CREATE INDEX alerts_time ON alerts(time);
+        CREATE INDEX alerts_failed ON alerts(failed) WHERE failed IS NOT NULL;
+        CREATE TABLE alert_mails(
+            id bigint PRIMARY KEY, rule bigint NOT NULL, created bigint NOT NULL, message text, accepted bigint,
+            done bigint);
+        CREATE INDEX alert_mails_waiting ON alert_mails(rule) WHERE done IS NULL;
+        CREATE TABLE alert_recipients(
+            mail bigint NOT NULL, address text NOT NULL, due bigint, attempts bigint NOT NULL, handed bigint NOT NULL,
+            done bigint, failed bigint, reason text, PRIMARY KEY (mail, address));
+        CREATE INDEX alert_recipients_due ON alert_recipients(mail, due) WHERE due IS NOT NULL;
+        CREATE INDEX alert_recipients_failed ON alert_recipients(failed) WHERE failed IS NOT NULL;
+        INSERT INTO numbers VALUES ('mail', 1), ('rule', 1);
         CREATE TABLE fences(
             number bigint PRIMARY KEY, name text NOT NULL UNIQUE, shape text NOT NULL, author text NOT NULL,
             created bigint NOT NULL, changed bigint NOT NULL);

@@ -3,9 +3,11 @@ internal import EnvelopeReader
 
 extension PostgresSession {
     func store(_ group: [Submission]) throws(StoreError) -> [Receipt] {
+        var failure: StoreError?
         do throws(Refusal) {
-            return try store(PostgresGroup(group))
+            return try store(PostgresGroup(group), &failure)
         } catch {
+            if let failure { throw failure }
             // 23514: no partition for a row; somebody has dropped or detached one that was there.
             guard error.sqlState == "23514" else { throw error.error }
             throw StoreError(.missing, operation: error.operation, message: error.error.message)
@@ -35,7 +37,8 @@ extension PostgresSession {
         partitions.forget()
     }
 
-    private func store(_ group: PostgresGroup) throws(Refusal) -> [Receipt] {
+    /// - Parameter failure: gets what alerts have failed with.
+    private func store(_ group: PostgresGroup, _ failure: inout StoreError?) throws(Refusal) -> [Receipt] {
         do throws(Refusal) {
             return try atomically { () throws(Refusal) in
                 let fresh = try begin(group)
@@ -43,7 +46,9 @@ extension PostgresSession {
                 try copy(group.events(of: fresh.places), into: "events")
                 try copy(group.vehicleEvents(of: fresh.places), into: "vehicle_events")
                 try noteAhead(group.ahead(of: fresh.places))
-                return try receipts(of: group, fresh, inserted: nil)
+                var receipts = try receipts(of: group, fresh, inserted: nil)
+                try noteAlerts(of: group, group.newRows(fresh, inserted: nil), in: &receipts, &failure)
+                return receipts
             }
         } catch {
             // 23505: a row is there already. That is rare, and COPY cannot pass over it.
@@ -69,7 +74,24 @@ extension PostgresSession {
                 }
             }
             try noteAhead(group.ahead(of: fresh.places))
-            return try receipts(of: group, fresh, inserted: inserted)
+            var receipts = try receipts(of: group, fresh, inserted: inserted)
+            try noteAlerts(of: group, group.newRows(fresh, inserted: inserted), in: &receipts, &failure)
+            return receipts
+        }
+    }
+
+    private func noteAlerts(
+        of group: PostgresGroup, _ rows: [NewRows], in receipts: inout [Receipt], _ failure: inout StoreError?
+    ) throws(Refusal) {
+        guard !rows.isEmpty else { return }
+        do throws(StoreError) {
+            let told = try AlertFinder.note(rows, in: self)
+            for (place, submission) in group.submissions.enumerated() where told.contains(submission.device) {
+                receipts[place].hasAlerts = true
+            }
+        } catch {
+            failure = error
+            throw Refusal(operation: error.operation, sqlState: "", message: error.message, isLost: !isUsable)
         }
     }
 

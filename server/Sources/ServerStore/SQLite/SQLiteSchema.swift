@@ -127,6 +127,38 @@ enum SQLiteSchema {
         ALTER TABLE claims ADD COLUMN settings TEXT;
         """,
         """
+        CREATE INDEX events_time ON events(time, id);
+        CREATE INDEX vehicle_events_time ON vehicle_events(time, id);
+        CREATE TABLE alert_conditions(
+            device INTEGER NOT NULL, rule INTEGER NOT NULL, since INTEGER NOT NULL, PRIMARY KEY (device, rule)) STRICT, WITHOUT ROWID;
+        CREATE TABLE alert_watches(
+            rule INTEGER PRIMARY KEY, since INTEGER NOT NULL, round INTEGER NOT NULL, heard INTEGER NOT NULL) STRICT;
+        INSERT INTO numbers VALUES ('rules', 1);
+        CREATE TABLE alert_rules(
+            id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, settings TEXT NOT NULL,
+            fleet_group INTEGER, device INTEGER, webhook TEXT, secret TEXT, mail TEXT, mail_interval INTEGER NOT NULL,
+            mailed INTEGER, created INTEGER NOT NULL, author TEXT NOT NULL) STRICT;
+        CREATE TABLE alerts(
+            device INTEGER NOT NULL, id BLOB NOT NULL, rule INTEGER NOT NULL, time INTEGER NOT NULL,
+            created INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL, object TEXT NOT NULL, due INTEGER,
+            attempts INTEGER NOT NULL, done INTEGER, failed INTEGER, reason TEXT, mail INTEGER,
+            PRIMARY KEY (device, id)) STRICT, WITHOUT ROWID;
+        CREATE INDEX alerts_due ON alerts(rule, due) WHERE due IS NOT NULL;
+        CREATE INDEX alerts_mail ON alerts(mail, rule) WHERE mail IS NOT NULL;
+        CREATE INDEX alerts_created ON alerts(created);
+        CREATE INDEX alerts_time ON alerts(time);
+        CREATE INDEX alerts_failed ON alerts(failed) WHERE failed IS NOT NULL;
+        CREATE TABLE alert_mails(
+            id INTEGER PRIMARY KEY, rule INTEGER NOT NULL, created INTEGER NOT NULL, message TEXT, accepted INTEGER,
+            done INTEGER) STRICT;
+        CREATE INDEX alert_mails_waiting ON alert_mails(rule) WHERE done IS NULL;
+        CREATE TABLE alert_recipients(
+            mail INTEGER NOT NULL, address TEXT NOT NULL, due INTEGER, attempts INTEGER NOT NULL,
+            handed INTEGER NOT NULL, done INTEGER, failed INTEGER, reason TEXT,
+            PRIMARY KEY (mail, address)) STRICT, WITHOUT ROWID;
+        CREATE INDEX alert_recipients_due ON alert_recipients(mail, due) WHERE due IS NOT NULL;
+        CREATE INDEX alert_recipients_failed ON alert_recipients(failed) WHERE failed IS NOT NULL;
+        INSERT INTO numbers VALUES ('mail', 1), ('rule', 1);
         CREATE TABLE fences(
             number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, shape TEXT NOT NULL, author TEXT NOT NULL,
             created INTEGER NOT NULL, changed INTEGER NOT NULL) STRICT;

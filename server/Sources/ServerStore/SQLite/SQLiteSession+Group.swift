@@ -4,17 +4,21 @@ internal import SQLite
 
 extension SQLiteSession {
     func store(_ group: [Submission]) throws(StoreError) -> [Receipt] {
-        let receipts: [Receipt]
         // What is known to be lost gets no more.
         try confirm()
-        do throws(SQLiteError) {
-            receipts = try connection.transaction { () throws(SQLiteError) in
-                var receipts: [Receipt] = []
-                for submission in group { receipts.append(try insert(submission)) }
-                return receipts
+        let receipts = try transaction { () throws(StoreError) in
+            var receipts: [Receipt] = []
+            var found: [NewRows] = []
+            do throws(SQLiteError) {
+                for submission in group { receipts.append(try insert(submission, &found)) }
+            } catch {
+                throw failure(error)
             }
-        } catch {
-            throw failure(error)
+            let told = try AlertFinder.note(found, in: self)
+            for (place, submission) in group.enumerated() where told.contains(submission.device) {
+                receipts[place].hasAlerts = true
+            }
+            return receipts
         }
         try confirm()
         return receipts
@@ -29,7 +33,10 @@ extension SQLiteSession {
 
     func doubtRoom() {}
 
-    private func insert(_ submission: Submission) throws(SQLiteError) -> Receipt {
+    /// - Parameter found: gets what was new, where there are rules for it.
+    private func insert(
+        _ submission: Submission, _ found: inout [NewRows]
+    ) throws(SQLiteError) -> Receipt {
         if let token = submission.newToken {
             try TokenPairs.arrive(token, of: submission.device, now: submission.wall) {
                 (sql, values) throws(SQLiteError) in try rows(sql, values)
@@ -39,7 +46,9 @@ extension SQLiteSession {
         let (standing, other) = try judgeInstallation(of: submission)
         // What another says it has done, it was not told to do.
         if standing != .other { try noteResults(of: submission) }
-        var receipt = try insertRows(of: submission)
+        var new = submission.rules.map { _ in NewRows(submission: submission) }
+        var receipt = try insertRows(of: submission, &new)
+        if let new { found.append(new) }
         receipt.otherInstallation = other
         receipt.isOfOther = standing == .other
         receipt.isOfBound = standing == .bound
@@ -80,7 +89,10 @@ extension SQLiteSession {
         return !rows.isEmpty
     }
 
-    private func insertRows(of submission: Submission) throws(SQLiteError) -> Receipt {
+    /// - Parameter new: gets the rows that were new; nil where nobody asks.
+    private func insertRows(
+        of submission: Submission, _ new: inout NewRows?
+    ) throws(SQLiteError) -> Receipt {
         let batch = submission.batch
         let kept = submission.keptRows
         let expired = submission.rows - kept
@@ -88,24 +100,28 @@ extension SQLiteSession {
         let novelty = try novelty(of: submission)
         guard novelty != .none else { return Receipt(duplicates: kept, expired: expired) }
         let extras = try insertExtras(of: submission)
-        var stored = try insertLocations(of: submission, extras: extras)
+        var stored = try insertLocations(of: submission, extras: extras, &new)
         for row in batch.events where submission.isKept(row.time) {
-            stored += try change(
+            let count = try change(
                 "INSERT INTO events VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
                 [
                     .integer(submission.device), .integer(row.time.milliseconds), .blob(row.id.bytes),
                     .blob(batch.session.bytes), .integer(Int64(row.kind.rawValue)), .text(row.geofence),
                     .optional(extras),
                 ])
+            stored += count
+            if count > 0 { new?.events.append(row) }
         }
         for event in batch.remarks.events where submission.isKept(event.time) {
-            stored += try change(
+            let count = try change(
                 "INSERT INTO vehicle_events VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
                 [
                     .integer(submission.device), .integer(event.time.milliseconds), .blob(event.id.bytes),
                     .blob(batch.session.bytes), .text(event.kind),
                     .text(String(decoding: event.object, as: UTF8.self)),
                 ])
+            stored += count
+            if count > 0 { new?.vehicleEvents.append(event) }
         }
         if let newest = submission.newest { try noteLatest(newest, of: submission.device) }
         if let ahead = submission.ahead { _ = try rows(Submission.noteAhead, ahead) }
@@ -140,7 +156,9 @@ extension SQLiteSession {
     }
 
     /// - Returns: how many were new.
-    private func insertLocations(of submission: Submission, extras: Int64?) throws(SQLiteError) -> Int {
+    private func insertLocations(
+        of submission: Submission, extras: Int64?, _ new: inout NewRows?
+    ) throws(SQLiteError) -> Int {
         guard !submission.batch.locations.isEmpty else { return 0 }
         // What all have in common is bound once.
         let insertion = try prepare(
@@ -166,6 +184,7 @@ extension SQLiteSession {
             try insertion.statement.bind(.integer(Int64(row.codes.rawValue)), 11)
             try insertion.statement.run()
             stored += connection.changes
+            if connection.changes > 0 { new?.locations.append(row) }
         }
         return stored
     }

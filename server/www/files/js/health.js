@@ -17,7 +17,7 @@ const BACKLOG_ROWS = 1000;
 /** Tracking, heard of, moving, and yet no position. */
 const BLIND = 15 * MINUTE;
 
-const receivers = {
+export const receivers = {
     disconnected: t("gpsd does not answer"), no_device: t("no receiver is connected"), no_fix: t("the receiver has no fix"),
     unsettled: t("the receiver's time is not settled"), stale: t("the receiver has gone silent"),
 };

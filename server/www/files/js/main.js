@@ -5,6 +5,7 @@ import * as fleet from "./fleet.js";
 import { copied } from "./dialog.js";
 import { watch as watchClock } from "./clock.js";
 import { watch as watchDatabase } from "./database.js";
+import { watch as watchAlerts } from "./notify.js";
 import { count, languageChoice, t } from "./language.js";
 import { askOwnPassword } from "./password.js";
 import { here } from "./router.js";
@@ -15,6 +16,8 @@ import { screen as list } from "./screens/list.js";
 import { screen as map } from "./screens/map.js";
 import { screen as vehicle } from "./screens/vehicle.js";
 import { screen as reports } from "./screens/reports.js";
+import { screen as events } from "./screens/events.js";
+import { screen as alerts } from "./screens/alerts.js";
 import { screen as fences } from "./screens/fences.js";
 import { screen as devices } from "./screens/devices.js";
 import { screen as users } from "./screens/users.js";
@@ -22,6 +25,7 @@ import { screen as users } from "./screens/users.js";
 const screens = {
     fleet: { title: t("Fleet"), make: list }, map: { title: t("Map"), make: map },
     vehicle: { title: t("Vehicle"), make: vehicle, isHidden: true },
+    events: { title: t("Events"), make: events }, alerts: { title: t("Alerts"), make: alerts },
     reports: { title: t("Reports"), make: reports },
     fences: { title: t("Fences"), make: fences, isAdmins: true }, devices: { title: t("Devices"), make: devices, isAdmins: true },
     users: { title: t("Users"), make: users, isAdmins: true },
@@ -133,6 +137,7 @@ function started() {
     fleet.open();
     watchClock();
     watchDatabase();
+    watchAlerts();
     show();
 }
 
@@ -144,6 +149,7 @@ whenEnded(() => {
     bar.hidden = true;
     watchClock();
     watchDatabase();
+    watchAlerts();
     show();
 });
 

@@ -2,6 +2,7 @@
 import { isAdmin, read } from "../api.js";
 import { commandForm, commandItem } from "../commands.js";
 import { h } from "../dom.js";
+import { eventText } from "../events.js";
 import { count, distance, duration, hourMinute, moment, speed, stamp, timeOfDay } from "../format.js";
 import { t } from "../language.js";
 import { note } from "../router.js";
@@ -9,14 +10,6 @@ import { speedOf, statusOf } from "../status.js";
 
 /** Events that are listed; a day of a vehicle that has more is looked at in pieces. */
 const MOST = 1000;
-
-const fenceWords = {
-    geofence_enter: (fence) => t("Entered {fence}", { fence }), geofence_exit: (fence) => t("Left {fence}", { fence }), dwell: (fence) => t("Stayed in {fence}", { fence }),
-};
-const eventWords = {
-    ignition_on: t("Ignition on"), ignition_off: t("Ignition off"), power_lost: t("External power lost"),
-    power_restored: t("External power back"), trip_start: t("Trip began"), trip_end: t("Trip ended"), trip: t("Trip"),
-};
 
 export class Tabs {
     constructor(id, wanted, choose, seek, commandsRead) {
@@ -104,11 +97,9 @@ export class Tabs {
     }
 
     event(event) {
-        const time = Date.parse(event.timestamp), fence = event.geofence_id ?? event.data?.geofence_id;
-        const kind = String(event.kind), isOfFence = Object.hasOwn(fenceWords, kind);
-        const word = isOfFence ? fenceWords[kind](fence ?? "").trim() : Object.hasOwn(eventWords, kind) ? eventWords[kind] : kind.replaceAll("_", " ");
+        const time = Date.parse(event.timestamp);
         const detail = event.data && Object.keys(event.data).length ? h("pre", { tabindex: "0", "aria-label": t("Details") }, JSON.stringify(event.data)) : null;
         return h("li", {}, h("button", { type: "button", title: moment(time), onclick: () => this.seek(time) },
-            h("span", { class: "line" }, h("strong", {}, fence && !isOfFence ? `${word} ${fence}` : word), h("span", { class: "soft nowrap" }, timeOfDay(time)))), detail);
+            h("span", { class: "line" }, h("strong", {}, eventText(event)), h("span", { class: "soft nowrap" }, timeOfDay(time)))), detail);
     }
 }

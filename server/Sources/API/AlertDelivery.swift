@@ -1,0 +1,302 @@
+internal import Alerts
+internal import Base
+internal import Logging
+internal import ServerStore
+internal import ServiceLifecycle
+internal import Synchronization
+
+/// Sends alerts to webhooks and by mail until they are accepted, or have been tried for long enough. What is to be sent is in the
+/// database: several servers share the work, and what one has begun when it is killed another goes on with.
+final class AlertDelivery: Service {
+    /// Since the start.
+    struct Counts {
+        struct Channel {
+            var accepted: UInt64 = 0
+            /// Attempts that were not accepted.
+            var failed: UInt64 = 0
+            var givenUp: UInt64 = 0
+        }
+
+        var webhooks = Channel()
+        var mails = Channel()
+    }
+
+    private enum Channel: Hashable {
+        case webhook, mail
+    }
+
+    private struct Place: Hashable {
+        var channel: Channel
+        var rule: Int64
+    }
+
+    private struct State {
+        var counts = Counts()
+        /// Attempts that are under way, by rule.
+        var webhooks: [Int64: Int] = [:]
+        var mails = 0
+        /// What did not accept its last attempt, which has been logged.
+        var failing: Set<Place> = []
+        /// What was given up and has not been logged yet.
+        var lost: [Place: (name: String, count: Int, reason: String)] = [:]
+        var lastTold: ContinuousClock.Instant?
+        var lastTidied: ContinuousClock.Instant?
+    }
+
+    /// Between two looks for what another server has left, and for what is due again.
+    private static let round = Duration.seconds(5)
+    private static let minute = Duration.seconds(60)
+    /// What is under way may go on for so long when the server ends.
+    private static let farewell = Duration.seconds(5)
+    /// Webhooks at once, of a rule and in all: who is slow holds up himself alone.
+    private static let webhooksOfRule = 4
+    private static let webhooks = 128
+    /// Mails at once: mail servers take few from one client.
+    private static let mails = 4
+
+    private let store: Store
+    private let clock: ClockKeeper
+    private let mail: MailServer?
+    private let page: String?
+    /// Seconds for which something is tried.
+    private let patience: Int64
+    /// What to look at when nothing is accepted.
+    private let advice: String
+    private let logger: Logger
+    private let calls: AsyncStream<Void>
+    private let alarm: AsyncStream<Void>.Continuation
+    private let state = Mutex(State())
+
+    init(store: Store, clock: ClockKeeper, options: ServerOptions, logger: Logger) {
+        self.store = store
+        self.clock = clock
+        mail = options.mail
+        page = options.publicURL.map { "\($0)/#/alerts" }
+        // What tells of a place is not kept for longer than the place.
+        patience = min(AlertOutbox.patience, options.retentionDays.map { Int64($0) * 86_400 } ?? .max)
+        advice =
+            options.isConfined
+            ? ". The service may not reach other machines; its drop-in alerts.conf opens the network" : ""
+        self.logger = logger
+        (calls, alarm) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// There is something to send.
+    func wake() { alarm.yield() }
+
+    var counts: Counts { state.withLock { $0.counts } }
+
+    func run() async throws {
+        guard let courier = Courier(userAgent: "beekon-server/\(ServerOptions.version)") else {
+            logger.error("alerts: libcurl cannot work here, so that none is sent")
+            return try await gracefulShutdown()
+        }
+        wake()
+        await cancelWhenGracefulShutdown { [self] in
+            await withDiscardingTaskGroup { group in
+                group.addTask {
+                    while !Task.isCancelled {
+                        // Ends early with the server.
+                        try? await Task.sleep(for: Self.round)
+                        self.wake()
+                    }
+                }
+                for await _ in calls {
+                    for work in await round(courier) { group.addTask { await work() } }
+                    if Task.isCancelled { break }
+                }
+                group.cancelAll()
+                courier.end(within: Self.farewell)
+            }
+        }
+        courier.close()
+        tell(isLast: true)
+    }
+
+    // MARK: What there is to do
+
+    private typealias Work = @Sendable () async -> Void
+
+    /// One look at what is due.
+    private func round(_ courier: Courier) async -> [Work] {
+        var works: [Work] = []
+        do {
+            for job in try await claimWebhooks() {
+                works.append { [self] in await send(job, by: courier) }
+            }
+            for job in try await claimMails() { works.append { [self] in await send(job, by: courier) } }
+            try await tidy()
+        } catch {
+            // It is looked at again in a few seconds.
+            if !Task.isCancelled { logger.error("alerts: \(error)") }
+        }
+        tell(isLast: false)
+        return works
+    }
+
+    private func claimWebhooks() async throws(StoreError) -> [WebhookJob] {
+        let now = Responder.now
+        let due = try await store.read { session throws(StoreError) in
+            try AlertOutbox.dueRules(now: now, in: session)
+        }
+        guard !due.isEmpty else { return [] }
+        let busy = state.withLock { $0.webhooks }
+        var left = Self.webhooks - busy.values.reduce(0, +)
+        var chosen: [(rule: DueRule, most: Int)] = []
+        // None of them is the first each time.
+        for rule in due.shuffled() {
+            let most = min(left, Self.webhooksOfRule - (busy[rule.id] ?? 0))
+            guard most > 0 else { continue }
+            chosen.append((rule, most))
+            left -= most
+        }
+        guard !chosen.isEmpty else { return [] }
+        let rules = chosen
+        let jobs = try await store.write { session throws(StoreError) in
+            try AlertOutbox.claimWebhooks(of: rules, now: now, in: session)
+        }
+        state.withLock { state in
+            for job in jobs { state.webhooks[job.rule.id, default: 0] += 1 }
+        }
+        return jobs
+    }
+
+    private func claimMails() async throws(StoreError) -> [MailJob] {
+        guard let mail else { return [] }
+        let (now, page) = (Responder.now, page)
+        let most = Self.mails - state.withLock { $0.mails }
+        guard most > 0,
+            try await store.read({ session throws(StoreError) in
+                try AlertOutbox.hasMail(now: now, in: session)
+            })
+        else { return [] }
+        let jobs = try await store.write { session throws(StoreError) in
+            try AlertOutbox.claimMails(most, by: mail, page: page, now: now, in: session)
+        }
+        state.withLock { $0.mails += jobs.count }
+        return jobs
+    }
+
+    private func tidy() async throws(StoreError) {
+        let isDue = state.withLock { state in
+            guard state.lastTidied.map({ .now - $0 >= Self.minute }) ?? true else { return false }
+            state.lastTidied = .now
+            return true
+        }
+        guard isDue else { return }
+        let (now, hasMail) = (Responder.now, mail != nil)
+        let age = clock.age(now)
+        try await store.write { session throws(StoreError) in
+            try AlertOutbox.tidy(now: now, age: age, hasMail: hasMail, in: session)
+        }
+    }
+
+    // MARK: One attempt
+
+    private func send(_ job: WebhookJob, by courier: Courier) async {
+        let body = Webhook.body(of: job.alert)
+        let headers = Webhook.headers(
+            id: job.alert.id, time: Responder.now, body: body, secret: job.rule.secret ?? "")
+        var attempt = Attempt(.failed("the rule has no secret to sign with"), isHanded: false)
+        if let headers {
+            attempt = await courier.send(.post(url: job.rule.url, headers: headers, body: body))
+        }
+        let setback = setback(attempt.outcome, since: job.created, attempts: job.attempt)
+        await note { now, session throws(StoreError) in
+            if let setback {
+                try AlertOutbox.finish(job, setback, now: now, in: session)
+            } else {
+                try AlertOutbox.finish(job, now: now, in: session)
+            }
+        }
+        state.withLock { state in
+            let count = (state.webhooks[job.rule.id] ?? 1) - 1
+            state.webhooks[job.rule.id] = count > 0 ? count : nil
+        }
+        count(setback, Place(channel: .webhook, rule: job.rule.id), job.rule.name)
+        wake()
+    }
+
+    private func send(_ job: MailJob, by courier: Courier) async {
+        guard let mail else { return }
+        let attempt = await courier.send(.mail(job.message, to: job.address, by: mail))
+        let setback = setback(attempt.outcome, since: job.created, attempts: job.attempt)
+        await note { now, session throws(StoreError) in
+            try AlertOutbox.finish(job, setback, isHanded: attempt.isHanded, now: now, in: session)
+        }
+        state.withLock { $0.mails -= 1 }
+        count(setback, Place(channel: .mail, rule: job.rule), job.ruleName)
+        wake()
+    }
+
+    /// - Returns: nil when it was accepted.
+    private func setback(_ outcome: Attempt.Outcome, since created: Timestamp, attempts: Int64) -> Setback? {
+        switch outcome {
+        case .accepted: return nil
+        case .interrupted: return .interrupted
+        case .failed(let reason):
+            let age = clock.age(Responder.now)?.milliseconds ?? created.milliseconds
+            guard age - created.milliseconds < 1000 * patience else { return .givenUp(reason: reason) }
+            var random = SystemRandomNumberGenerator()
+            return .retry(after: BackOff.delay(after: attempts, using: &random), reason: reason)
+        }
+    }
+
+    /// What cannot be noted is tried again when its claim has ended.
+    private func note(
+        _ body: @escaping @Sendable (Timestamp, any Session) throws(StoreError) -> Void
+    ) async {
+        let now = Responder.now
+        do {
+            try await store.write(isRepeatable: true) { session throws(StoreError) in try body(now, session) }
+        } catch {
+            logger.error(
+                "alerts: what came of an attempt cannot be noted, so that it is made again: \(error)")
+        }
+    }
+
+    // MARK: What is told
+
+    private func count(_ setback: Setback?, _ place: Place, _ name: String) {
+        let path: WritableKeyPath<Counts, Counts.Channel> =
+            place.channel == .webhook ? \.webhooks : \.mails
+        let line = state.withLock { state -> String? in
+            switch setback {
+            case nil:
+                state.counts[keyPath: path].accepted += 1
+                return state.failing.remove(place) == nil
+                    ? nil : "alerts: what rule '\(name)' sends by \(place.channel) is accepted again"
+            case .interrupted: return nil
+            case .retry(_, let reason):
+                state.counts[keyPath: path].failed += 1
+                return state.failing.insert(place).inserted
+                    ? "alerts: what rule '\(name)' sends by \(place.channel) is not accepted: \(reason); it is tried again for 3 days\(advice)"
+                    : nil
+            case .givenUp(let reason):
+                state.counts[keyPath: path].failed += 1
+                state.counts[keyPath: path].givenUp += 1
+                state.lost[place] = (name, (state.lost[place]?.count ?? 0) + 1, reason)
+                return nil
+            }
+        }
+        if let line { logger.warning("\(line)") }
+    }
+
+    /// At most once a minute.
+    private func tell(isLast: Bool) {
+        let lost = state.withLock { state in
+            guard !state.lost.isEmpty, isLast || state.lastTold.map({ .now - $0 >= Self.minute }) ?? true
+            else {
+                return [(place: Place, what: (name: String, count: Int, reason: String))]()
+            }
+            defer { state.lost = [:] }
+            state.lastTold = .now
+            return state.lost.map { ($0.key, $0.value) }
+        }
+        for (place, what) in lost {
+            logger.error(
+                "alerts: \(what.count) of rule '\(what.name)' by \(place.channel) given up after \(patience / 86_400) days: \(what.reason)"
+            )
+        }
+    }
+}

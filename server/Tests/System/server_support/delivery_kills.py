@@ -1,0 +1,51 @@
+"""Alerts from a server that is killed again and again."""
+from __future__ import annotations
+
+import random
+import re
+
+from server_support.delivering import ADA, DeliveryTest
+from support.waiting import wait_for
+
+
+class Kills(DeliveryTest):
+    def survive(self, alerts: int, kills: int):
+        """Each id arrives, by webhook and in a mail; all arrivals of one id are alike. Repeats are counted."""
+        sink = self.sink()
+        server = self.begin(sink=sink)
+        rule = self.rule(webhook=self.hook.url("/hook"), mail=[ADA])
+        # Many mails, so that many are under way when it is killed.
+        self.write("UPDATE alert_rules SET mail_interval = 0")
+        chance = random.Random(1)
+        made = 0
+        for kill in range(kills):
+            share = alerts * (kill + 1) // kills - made
+            self.happen(share, fence=f"fence {kill}")
+            made += share
+            # At some moment of the work, not always before it or after it.
+            seen, some = len(self.hook.calls), chance.randint(0, share)
+            wait_for(lambda seen=seen, some=some: len(self.hook.calls) >= seen + some or self.waiting() == 0, "some of the calls")
+            server.kill()
+            server.start()
+        # What was under way when it was killed is claimed for up to a minute.
+        self.hurry()
+        self.settle(120)
+        stored = {row[0] for row in self.rows("SELECT CAST(id AS text) FROM alerts" if server.database.startswith("postgres")
+                                              else "SELECT hex(id) FROM alerts")}
+        self.assertEqual(len(stored), alerts)
+        by_id = self.hook.by_id()
+        self.assertEqual({name.replace("-", "").lower() for name in by_id}, {name.replace("-", "").lower() for name in stored})
+        for name, calls in by_id.items():
+            self.assertEqual(len({call.body for call in calls}), 1, name)
+            self.assertTrue(all(call.is_signed(rule["secret"]) for call in calls))
+        contents: dict = {}
+        for mail in sink.mails:
+            contents.setdefault(mail.id, set()).add(mail.content)
+            self.assertEqual(mail.defects, [])
+        self.assertTrue(all(len(found) == 1 for found in contents.values()), "mails of one id are alike")
+        first = {mail.id: mail for mail in sink.mails}
+        told = sum(mail.text.count("van has entered fence") + sum(int(count) for count in re.findall(r"^and (\d+) more$", mail.text, re.M))
+                   for mail in first.values())
+        self.assertEqual(told, alerts, "each is in one mail")
+        print(f"\n{alerts} alerts, {kills} kills: {len(self.hook.calls) - len(by_id)} webhooks and "
+              f"{len(sink.mails) - len(contents)} of {len(contents)} mails came again")

@@ -1,0 +1,44 @@
+// What vehicles tell of, and what rules have found, in words: each a whole sentence, of values that may be anything.
+import { moment, speed } from "./format.js";
+import { receivers } from "./health.js";
+import { t } from "./language.js";
+import { number, text, timeOf } from "./status.js";
+
+const plain = {
+    "ignition on": t("Ignition on"), "ignition off": t("Ignition off"), "power lost": t("External power lost"), "power back": t("External power back"),
+    "trip started": t("Trip started"), "trip ended": t("Trip ended"), "odometer set": t("Odometer set"),
+};
+
+/** Of an event, as `/v1/events` has it. */
+export function eventText(event) {
+    const kind = text(event.kind) ?? "", type = text(event.type) ?? "", fence = text(event.geofence_id) ?? text(event.subject) ?? text(event.data?.geofence_id);
+    if (kind === "geofence_enter") return t("Entered {fence}", { fence });
+    if (kind === "geofence_exit") return t("Left {fence}", { fence });
+    if (kind === "dwell") return t("Stays in {fence}", { fence });
+    const known = `${kind} ${type}`.trim();
+    return Object.hasOwn(plain, known) ? plain[known] : known.replaceAll("_", " ");
+}
+
+/** Kinds of events that are asked for. */
+export const eventKinds = {
+    geofence_enter: t("Geofence entered"), geofence_exit: t("Geofence left"), dwell: t("Stay in a geofence"), ignition: t("Ignition"), power: t("External power"), trip: t("Trip"),
+    odometer: t("Odometer"),
+};
+
+/** Of an alert, as `/v1/alerts` has it; what is not understood is told in the server's words. */
+export function alertText({ kind, text: told, data }) {
+    const fence = text(data?.fence), type = text(data?.type);
+    if (kind === "geofence" && fence) {
+        if (type === "enter") return t("Entered {fence}", { fence });
+        if (type === "exit") return t("Left {fence}", { fence });
+        if (type === "dwell") return t("Stays in {fence}", { fence });
+    }
+    const known = `${kind} ${type ?? ""}`;
+    if (Object.hasOwn(plain, known)) return plain[known];
+    const seen = timeOf(data?.seen), percent = number(data?.percent), fast = number(data?.kilometers_per_hour), receiver = text(data?.receiver) ?? "";
+    if (kind === "silence" && seen) return t("Not heard of since {time}", { time: moment(seen) });
+    if (kind === "battery" && percent !== undefined) return t("Battery at {percent} %", { percent });
+    if (kind === "speed" && fast !== undefined) return t("Drives at {speed}", { speed: speed(fast / 3.6) });
+    if (kind === "failing" && Object.hasOwn(receivers, receiver)) return t("Fails: {reason}", { reason: receivers[receiver] });
+    return text(told) ?? "";
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time
 import unittest
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import server_support
 from server_support import fleet, page_texts
 from server_support.browser import axe_script
 from server_support.page_test import PageTest
+from server_support.server import iso, uuid7
 from support.waiting import wait_for
 
 GERMAN = page_texts.table("de")
@@ -22,12 +24,15 @@ SCREENS = (
     "#/vehicle/{truck}", "#/vehicle/{truck}?tab=events", "#/vehicle/{truck}?tab=commands",
     "#/vehicle/{truck}?from=2020-01-01T00:00:00Z&to=2020-01-02T12:00:00Z", "#/vehicle/{old}", "#/vehicle/99999",
     "#/reports", "#/reports?by=fleet", "#/reports?from=2020-01-02&to=2020-01-01", "#/fences", "#/fences?fence=1",
-    "#/devices", "#/users")
+    "#/events", "#/alerts", "#/devices", "#/users")
 # What German says as English does.
-SAME = {"Live", "Name", "2. Name", "Version", "Tokens", "Details", "Code", "Code {id}", "N", "S", "SW", "W", "NW"}
+SAME = {
+    "Live", "Name", "2. Name", "Version", "Tokens", "Details", "Code", "Code {id}", "Webhook", "N", "S", "SW", "W", "NW",
+}
 # Buttons that open a dialog, by screen.
 DIALOGS = {
     "#/fleet": ["ada"],
+    "#/alerts": ["Add a rule", "Edit Left yard", "Remove Left yard"],
     "#/devices": ["Add a device", "Edit Truck 1", "Share Truck 1", "New tokens for Truck 1", "Revoke Truck 1", "Delete Truck 1",
                   "Make a claim code"],
     "#/users": ["Add a user", "Add a group", "What rita sees", "Set the password of rita", "Remove rita"],
@@ -53,7 +58,7 @@ SHOWN = """() => {
 DATA = re.compile(r"""\b(?:beekon|Leaflet|Natural\ Earth|Europe/Berlin|GPX|GeoJSON|CSV|EN|DE|English|Deutsch|Raspberry\ Pi\ 4
     |linux|console
     |km/h|mph|kn|km|mi|min|ft|ada|rita|Truck|Van|Courier|Bus|Crane|Trailer|Spare\ unit|Old\ van|Alexanderplatz|Tempelhof
-    |Depot\ north|Yard|maker
+    |Depot\ north|Yard|maker|Left\ yard|Rule\ (?:silence|battery|speed|failing)
     # What vehicles and the server say.
     |tracking\.interval_seconds\ must\ be\ within|There\ is\ no\ device\ 99999
     |Jan|Feb|März?|Apr|Mai|Juni?|Juli?|Aug|Sept?|Okt|Nov|Dez)\b""", re.X)
@@ -114,6 +119,16 @@ class LanguageTests(PageTest):
         fence = {"name": "Yard", "latitude": 52.5, "longitude": 13.4, "radius_meters": 300, "all": True}
         made = cls.server.ask("POST", "/v1/fences", admin, json.dumps(fence).encode())
         assert made.json["id"] == 1, made
+        rule = {"name": "Left yard", "kind": "geofence", "type": "exit", "fence": "Depot north"}
+        assert cls.server.ask("POST", "/v1/rules", admin, json.dumps(rule).encode()).status == 201
+        limits = {"silence": {"minutes": 120}, "battery": {"percent": 20}, "speed": {"kilometers_per_hour": 130}, "failing": {}}
+        for kind, limit in limits.items():
+            body = {"name": f"Rule {kind}", "kind": kind, **limit}
+            assert cls.server.ask("POST", "/v1/rules", admin, json.dumps(body).encode()).status == 201
+        now = int(time.time() * 1000)
+        fleet.upload(cls.server, cls.devices["Courier 8"]["access_token"], [fleet.location(now, 52.5, 13.4, speed=50.0)],
+                     status=fleet.status(), geofence_events=[
+                         {"id": uuid7(now), "geofence_id": "Depot north", "type": "exit", "timestamp": iso(now)}])
 
     def start(self, screen: str = "", table: str | None = None, user: str = "ada", **options) -> Any:
         """A page whose browser speaks German, signed in; `table` takes the place of the German texts."""

@@ -289,6 +289,18 @@ class ScreenTests(PageTest):
         page.keyboard.press("Enter")
         page.get_by_label("The fence that is selected").get_by_role("heading", name="Stand").wait_for()
         self.assertEqual(self.fences()["Stand"]["radius_meters"], 152.4)
+        # A limit is kept in km/h.
+        page.goto(f"{self.server.url}/#/alerts")
+        page.get_by_role("button", name="Add a rule").click()
+        page.locator("dialog input[name=name]").fill("Fast")
+        page.locator("dialog select[name=kind]").select_option("speed")
+        limit = page.get_by_label("Above mph")
+        self.assertEqual(limit.input_value(), "81")
+        limit.fill("80")
+        page.keyboard.press("Enter")
+        page.get_by_role("row", name=re.compile("Fast.*Faster than 80 mph")).wait_for()
+        rules = page.evaluate("fetch('/v1/rules').then(answer => answer.json())")["rules"]
+        self.assertEqual([rule["kilometers_per_hour"] for rule in rules if rule["name"] == "Fast"], [129])
 
     def test_reports(self):
         """Trips that a vehicle told, over two days of its viewer, with a stop between those of one day."""

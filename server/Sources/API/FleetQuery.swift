@@ -9,6 +9,7 @@ struct FleetQuery: Equatable {
     var rule: Int64?
     /// The last of the page before.
     var place: Reading.Place?
+    /// Elements; 0: none is asked for.
     var limit = 100
 
     private static let most = 1000
@@ -40,8 +41,9 @@ struct FleetQuery: Equatable {
                 )
             }
         }
-        guard from <= to else { throw Problem(.badRequest, "from is after to.") }
-        selection.range = from...to
+        selection.range = min(from, to)...to
+        // There is nothing in between.
+        if from > to { limit = 0 }
     }
 
     private static func everything() throws(Problem) -> (Timestamp, Timestamp) {

@@ -121,6 +121,7 @@ class FleetEvents(Alerts):
         self.assertEqual(found(token=self.sam), [whole[1], whole[3]])
         for query in (f"?device={self.van['id']}", "?group=north"):
             self.assertEqual(found(query, self.sam), [])
+        self.assertEqual(found(f"?from={iso(now)}&to={iso(now - 9000)}"), [])
         for query in ("?limit=0", "?before=x", "?rule=1", "?from=x", "?device=0"):
             self.assertEqual(self.ask("GET", "/v1/events" + query, self.reader).status, 400, query)
 
@@ -509,7 +510,7 @@ class SQLiteSilenceTests(Silence, OnSQLite):
             self.at(DAY + step * MINUTE)
             self.upload(self.bus, at=clock() + DAY + step * MINUTE)
         self.at(DAY + 8 * MINUTE + 1000)
-        self.assertEqual(self.alerts(), [("silent", "van", ""), ("silent", "tram", "")])
+        self.assertEqual(sorted(self.alerts()), [("silent", "tram", ""), ("silent", "van", "")])
         self.at(DAY + 10 * MINUTE)
         self.upload(self.bus, at=clock() + DAY + 10 * MINUTE)
         self.at(3 * DAY)

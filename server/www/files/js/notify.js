@@ -10,7 +10,7 @@ const MOST = 5;
 let timer = 0, last = null, mine = 0;
 
 /** Whether the browser has them here at all: by https, or on this machine. */
-export const isPossible = () => isSecureContext && "Notification" in window;
+export const isPossible = () => isSecureContext && typeof Notification === "function";
 export const isDenied = () => isPossible() && Notification.permission === "denied";
 export const isOn = () => isPossible() && Notification.permission === "granted" && stored() === "on";
 

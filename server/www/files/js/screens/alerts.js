@@ -147,10 +147,15 @@ function showRules(place) {
 
 /** The fields of a rule, and the body of the request that they make. */
 function fieldsOf(old) {
-    const field = (label, input, hint = null) => h("label", { class: "field" }, label, input, hint && h("span", { class: "soft" }, hint));
+    const field = (label, input, hint) => {
+        const element = h("label", { class: "field" }, label, input);
+        if (!hint) return element;
+        input.setAttribute("aria-describedby", `hint-${input.name}`);
+        return h("div", {}, element, h("span", { class: "soft", id: `hint-${input.name}` }, hint));
+    };
     const vehicles = [...fleet.vehicles.values()].filter(({ revoked, id }) => !revoked || id === old.device).sort(byName);
     const groups = [...new Set([old.group, ...vehicles.map(({ group }) => group)].filter(Boolean))].sort();
-    const details = h("div", { class: "form column" });
+    const details = h("div", { class: "form column" }), names = h("datalist", { id: "fence-names" });
     const kind = h("select", { name: "kind", onchange: show }, Object.entries(titles).map(([value, text]) => h("option", { value, selected: value === old.kind }, text)));
     const target = old.group !== undefined ? `group ${old.group}` : old.device !== undefined ? `device ${old.device}` : "";
     const option = (value, text) => h("option", { value, selected: value === target }, text);
@@ -158,7 +163,7 @@ function fieldsOf(old) {
     function show() {
         const { types, limit } = kinds[kind.value], isOld = kind.value === old.kind;
         details.replaceChildren(...[
-            kind.value === "geofence" && field(t("Name of the geofence"), h("input", { name: "fence", value: (isOld && old.fence) || "", maxlength: 100, autocomplete: "off" }), t("Left empty: any geofence.")),
+            kind.value === "geofence" && field(t("Name of the geofence"), h("input", { name: "fence", value: (isOld && old.fence) || "", maxlength: 100, autocomplete: "off", list: "fence-names" }), t("Left empty: any geofence.")),
             types && field(t("Waits for"), h("select", { name: "type" }, h("option", { value: "" }, t("any of these")),
                 Object.entries(types).map(([value, text]) => h("option", { value, selected: isOld && value === old.type }, text)))),
             limit && field(limit.label(), h("input", {
@@ -170,8 +175,11 @@ function fieldsOf(old) {
     }
 
     show();
+    // Suggested, where they can be read; vehicles may have others.
+    read("/v1/fences").then(({ fences }) => names.append(...fences.map(({ name }) => h("option", { value: name }))), () => {});
     return {
         rows: [
+            names,
             field(t("Name"), h("input", { name: "name", value: old.name, required: true, maxlength: 100, autocomplete: "off" })), field(t("Kind"), kind), details,
             field(t("Watches"), h("select", { name: "target" }, option("", t("all vehicles")),
                 groups.length ? h("optgroup", { label: t("Vehicles of a group") }, groups.map((name) => option(`group ${name}`, name))) : "",

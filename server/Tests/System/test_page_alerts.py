@@ -1,0 +1,110 @@
+"""The page, in Chromium: events as they come, rules, alerts, and notifications of the browser."""
+import re
+import sys
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from server_support import fleet
+from server_support.browser import axe_script
+from server_support.page_test import PageTest
+from server_support.server import iso, uuid7
+from support.waiting import wait_for
+
+# Takes the place of the browser's own, which nobody sees here.
+NOTIFIER = """window.shown = []; window.Notification = class extends EventTarget {
+    static permission = "default";
+    static async requestPermission() { return this.permission = "granted"; }
+    constructor(title, { body }) { super(); window.shown.push(`${title}: ${body}`); }
+    close() {}
+};"""
+
+
+class AlertScreenTests(PageTest):
+    def check(self, page, what: str):
+        """axe-core finds nothing."""
+        page.evaluate(axe_script())
+        found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")["violations"]
+        said = [f"{one['id']}: {one['help']}: {[node['html'][:120] for node in one['nodes'][:3]]}" for one in found]
+        with self.subTest(what):
+            self.assertEqual(said, [])
+
+    def happen(self, name: str, kind: str, type_: str, **more):
+        now = int(time.time() * 1000)
+        fleet.upload(self.server, self.devices[name]["access_token"], [], status=fleet.status(), events=[
+            {"id": uuid7(now), "kind": kind, "type": type_, "timestamp": iso(now), **more}])
+
+    def test_events_come_while_they_are_looked_at(self):
+        page = self.page("rita", "#/events", bypass_csp=True)
+        self.happen("Truck 1", "ignition", "off")
+        page.get_by_role("row", name=re.compile("Truck 1 Ignition off")).wait_for()
+        self.happen("Truck 2", "dwell", "dwell", subject="<b>depot")
+        page.get_by_role("row", name="Stays in <b>depot").wait_for()
+        self.check(page, "events")
+        page.get_by_label("Vehicle").select_option("Truck 2")
+        wait_for(lambda: not page.get_by_role("row", name=re.compile("Truck 1")).count(), "one vehicle's alone")
+        self.assertIn(f"device={self.devices['Truck 2']['id']}", page.url)
+        page.get_by_role("link", name="Truck 2").first.click()
+        page.get_by_role("tab", name="Events").wait_for()
+
+    def test_a_rule_from_its_making_to_its_end(self):
+        page = self.page(screen="#/alerts", bypass_csp=True)
+        page.get_by_role("button", name="Add a rule").click()
+        page.get_by_label("Name", exact=True).fill("Theft <i>")
+        page.get_by_role("dialog").get_by_label("Kind").select_option("External power")
+        page.get_by_role("dialog").get_by_label("Waits for").select_option("External power lost")
+        page.get_by_label("Watches").select_option("Van Alexanderplatz")
+        page.get_by_label("Webhook", exact=True).fill("http://127.0.0.1:9/hooks/of-a-secret")
+        self.check(page, "the dialog of a rule")
+        page.get_by_role("button", name="Add", exact=True).click()
+        self.assertRegex(page.get_by_label("The secret").inner_text(), "^whsec_")
+        page.get_by_role("button", name="Done").click()
+        row = page.get_by_role("row", name=re.compile("Theft <i> External power lost"))
+        row.wait_for()
+        self.assertIn("http://127.0.0.1:9/…", row.inner_text())
+        self.assertNotIn("of-a-secret", page.content())
+        self.check(page, "rules")
+        # What it finds appears, and what it does not wait for does not.
+        self.happen("Truck 1", "power", "lost")
+        self.happen("Van Alexanderplatz", "power", "lost")
+        found = page.get_by_role("table", name="Alerts").locator("tbody tr")
+        wait_for(lambda: found.count() == 1, "the alert")
+        self.assertRegex(found.inner_text(), r"Van Alexanderplatz\s+External power lost\s+Theft <i>\s+Webhook (is waiting|was sent)")
+        # A reader sees the alert, and no rules.
+        reader = self.page("rita", "#/alerts")
+        reader.get_by_role("row", name=re.compile("Van Alexanderplatz External power lost")).wait_for()
+        self.assertEqual(reader.get_by_role("button", name="Add a rule").count(), 0)
+        # The webhook stays unless it is taken away.
+        page.get_by_role("button", name="Edit Theft <i>").click()
+        page.get_by_role("dialog").get_by_label("Kind").select_option("Silence")
+        page.get_by_label("Minutes without an upload").fill("45")
+        page.get_by_role("button", name="Save").click()
+        page.get_by_role("row", name=re.compile(r"No upload for 45 min .*http://127.0.0.1:9/…")).wait_for()
+        page.get_by_role("button", name="Edit Theft <i>").click()
+        page.get_by_label("Keep the webhook to http://127.0.0.1:9/…").uncheck()
+        page.get_by_role("button", name="Save").click()
+        page.get_by_role("row", name=re.compile("No upload for 45 min .*this list alone")).wait_for()
+        page.get_by_role("button", name="Remove Theft <i>").click()
+        page.get_by_role("button", name="Remove", exact=True).click()
+        page.get_by_text("There are none. A rule says").wait_for()
+
+    def test_notifications_where_somebody_wants_them(self):
+        self.assertEqual(self.server.ask("POST", "/v1/rules", self.server.add_user("notifier", "admin"),
+                                         b'{"name":"Trips","kind":"trip","type":"started"}').status, 201)
+        self.happen("Courier 7", "trip", "started")
+        page = self.page("rita", "#/alerts", script=NOTIFIER)
+        page.get_by_role("row", name=re.compile("Courier 7 Trip started")).wait_for()
+        button = page.get_by_role("button", name="Notifications")
+        with page.expect_response(re.compile(r"/v1/alerts\?limit=20$")):
+            button.click()
+        self.assertEqual(button.get_attribute("aria-pressed"), "true")
+        self.happen("Truck 2", "trip", "started")
+        wait_for(lambda: page.evaluate("window.shown") == ["Truck 2: Trip started"], "the notification, and none of before")
+        button.click()
+        self.assertEqual(button.get_attribute("aria-pressed"), "false")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -272,11 +272,13 @@ class LanguageTests(PageTest):
         del entries["Map"]
         entries["Reports"] = 5
         entries["{count} vehicles"] = {"other": "{count} Fahrzeuge"}
+        entries["{count} trips"] = {}
         page = self.start(table=module(entries))
         page.get_by_role("link", name="Map", exact=True).wait_for()
         page.get_by_role("link", name="Reports", exact=True).wait_for()
         page.get_by_role("heading", name="Flotte").wait_for()
         self.assertEqual(self.of(page, 'plural(1, "{count} vehicle", "{count} vehicles")'), "1 Fahrzeuge")
+        self.assertEqual(self.of(page, 'plural(1, "{count} trip", "{count} trips")'), "1 trip")
 
     def test_without_the_table_the_page_is_english(self):
         page = self.page(None, locale="de-DE")

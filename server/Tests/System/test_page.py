@@ -258,7 +258,10 @@ class ScreenTests(PageTest):
     def test_fences_axes_and_scales_are_in_these_units_too(self):
         drawn = """window.drawn = new Set();
             const write = CanvasRenderingContext2D.prototype.fillText;
-            CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) { window.drawn.add(String(text)); write.call(this, text, ...rest); };"""
+            CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+                window.drawn.add(String(text));
+                write.call(this, text, ...rest);
+            };"""
         page = self.page(screen=f"#/vehicle/{self.truck()}?{self.stretch()}", script=drawn, locale="en-US")
         page.wait_for_function("() => [...window.drawn].some(text => /^\\d+ ft$/.test(text)) && window.drawn.has('mph')")
         self.assertEqual(page.evaluate("[...window.drawn].filter(text => /^\\d+ m$/.test(text))"), [])
@@ -286,6 +289,18 @@ class ScreenTests(PageTest):
         page.keyboard.press("Enter")
         page.get_by_label("The fence that is selected").get_by_role("heading", name="Stand").wait_for()
         self.assertEqual(self.fences()["Stand"]["radius_meters"], 152.4)
+        # A limit is kept in km/h.
+        page.goto(f"{self.server.url}/#/alerts")
+        page.get_by_role("button", name="Add a rule").click()
+        page.locator("dialog input[name=name]").fill("Fast")
+        page.locator("dialog select[name=kind]").select_option("speed")
+        limit = page.get_by_label("Above mph")
+        self.assertEqual(limit.input_value(), "81")
+        limit.fill("80")
+        page.keyboard.press("Enter")
+        page.get_by_role("row", name=re.compile("Fast.*Faster than 80 mph")).wait_for()
+        rules = page.evaluate("fetch('/v1/rules').then(answer => answer.json())")["rules"]
+        self.assertEqual([rule["kilometers_per_hour"] for rule in rules if rule["name"] == "Fast"], [129])
 
     def test_reports(self):
         """Trips that a vehicle told, over two days of its viewer, with a stop between those of one day."""
@@ -311,8 +326,8 @@ class ScreenTests(PageTest):
         rows.nth(1).wait_for()
         page.wait_for_function("document.querySelectorAll('tbody tr').length === 2")
         cells = [row.locator("th, td").all_inner_texts() for row in rows.all()]
-        shown = [page.evaluate("day => new Intl.DateTimeFormat('en-IE', { dateStyle: 'medium' }).format(new Date(`${day}T12:00`))", f"{day:%Y-%m-%d}")
-                 for day in (first, second)]
+        date = "day => new Intl.DateTimeFormat('en-IE', { dateStyle: 'medium' }).format(new Date(`${day}T12:00`))"
+        shown = [page.evaluate(date, f"{day:%Y-%m-%d}") for day in (first, second)]
         self.assertEqual(cells, [
             [name, shown[0], "2", "15.0 km", "48 min", "2 min", "1", "30 min", "08:00", "09:20", "90 km/h"],
             [name, shown[1], "1", "20.0 km", "24 min", "1 min", "0", "0 s", "23:50", "00:15", "90 km/h"]])

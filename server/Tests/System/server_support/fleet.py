@@ -95,9 +95,9 @@ def make(server: Server) -> dict:
             rows[-1].update(motion="stationary", speed=0)
         events = []
         if number == 0:
-            events = [{"id": uuid7(now - 9_000_000), "kind": "ignition_on", "timestamp": iso(now - 9_000_000),
+            events = [{"id": uuid7(now - 9_000_000), "kind": "ignition", "type": "on", "timestamp": iso(now - 9_000_000),
                        "data": {"source": "gpio"}},
-                      {"id": uuid7(now - 5_000_000), "kind": "power_lost", "timestamp": iso(now - 5_000_000)}]
+                      {"id": uuid7(now - 5_000_000), "kind": "power", "type": "lost", "timestamp": iso(now - 5_000_000)}]
         upload(server, device["access_token"], rows, status=said, events=events, geofence_events=[
             {"id": uuid7(now - 7_000_000), "geofence_id": "Depot north", "type": "enter", "timestamp": iso(now - 7_000_000)},
             {"id": uuid7(now - 6_000_000), "geofence_id": "Depot north", "type": "exit", "timestamp": iso(now - 6_000_000)}]

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import server_support
 
@@ -19,7 +18,7 @@ NAMES = re.compile(r"\{(\w+)\}")
 # Literals that are no paths, classes or names of members: they begin with a word as sentences do.
 SAID = re.compile(r'"([A-Z“][a-z]*(?:[ ,.:?…][^"\\\n]*)?)"|`([A-Z“][a-z]*[ ,.:?…](?:[^`\\]|\\.)*)`')
 # Of these, what is the same in each language.
-NOT_SAID = {"English", "Deutsch", "Natural Earth", "Bearer ${secret}"}
+NOT_SAID = {"English", "Deutsch", "Natural Earth", "Notification", "Bearer ${secret}"}
 
 
 def unquoted(text: str) -> str:
@@ -64,7 +63,8 @@ def table(code: str) -> dict[str, str | dict[str, str]]:
     found: dict[str, str | dict[str, str]] = {}
     for key, text, forms in ENTRY.findall(source):
         assert unquoted(key) not in found, f"{key} is there twice"
-        found[unquoted(key)] = {name: unquoted(form) for name, form in re.findall(rf"(\w+): {TEXT}", forms)} if forms else unquoted(text)
+        plurals = {name: unquoted(form) for name, form in re.findall(rf"(\w+): {TEXT}", forms)}
+        found[unquoted(key)] = plurals or unquoted(text)
     inside = source.split("{\n", 1)[1].rsplit("\n};", 1)[0]
     rest = [line for line in ENTRY.sub("", inside + "\n").split("\n") if line.strip() and not line.lstrip().startswith("//")]
     assert not rest, f"no entries: {rest}"

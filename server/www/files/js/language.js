@@ -39,7 +39,7 @@ export const t = (text, values = {}) => filled(entry(text) ?? text, values);
 /** A text that depends on a number, `{count}` in it. Its key is the second form. */
 export function plural(number, one, other, values = {}) {
     const forms = entry(other, "object");
-    const text = forms ? forms[rules.own.select(number)] ?? forms.other : { one, other }[rules.english.select(number)];
+    const text = forms?.[rules.own.select(number)] ?? forms?.other ?? { one, other }[rules.english.select(number)];
     return filled(text, { count: count(number), ...values });
 }
 

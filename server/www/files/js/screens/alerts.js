@@ -4,11 +4,12 @@ import { ask, confirm, secret } from "../dialog.js";
 import { announce, h } from "../dom.js";
 import { alertText } from "../events.js";
 import * as fleet from "../fleet.js";
-import { byName, moment, stamp, zone } from "../format.js";
+import { byName, moment, speed, stamp, zone } from "../format.js";
 import { filters, newest } from "../newest.js";
 import { t } from "../language.js";
 import * as notify from "../notify.js";
 import { address, note } from "../router.js";
+import { units } from "../units.js";
 
 const AROUND = 1_800_000;
 
@@ -18,11 +19,15 @@ const kinds = {
     ignition: { title: t("Ignition"), types: { on: t("Ignition on"), off: t("Ignition off") } },
     power: { title: t("External power"), types: { lost: t("External power lost"), back: t("External power back") } },
     trip: { title: t("Trip"), types: { started: t("Trip started"), ended: t("Trip ended") } },
-    silence: { title: t("Silence"), limit: { name: "minutes", label: t("Minutes without an upload"), least: 5, most: 525_600, value: 120 }, text: (limit) => t("No upload for {count} min", { count: limit }) },
-    battery: { title: t("Low battery"), limit: { name: "percent", label: t("Below per cent"), least: 1, most: 90, value: 20 }, text: (limit) => t("Battery below {percent} %", { percent: limit }) },
-    speed: { title: t("Speed"), limit: { name: "kilometers_per_hour", label: t("Above km/h"), least: 1, most: 1000, value: 130 }, text: (limit) => t("Faster than {speed} km/h", { speed: limit }) },
+    silence: { title: t("Silence"), limit: { name: "minutes", label: () => t("Minutes without an upload"), least: 5, most: 525_600, value: 120 }, text: (limit) => t("No upload for {count} min", { count: limit }) },
+    battery: { title: t("Low battery"), limit: { name: "percent", label: () => t("Below per cent"), least: 1, most: 90, value: 20 }, text: (limit) => t("Battery below {percent} %", { percent: limit }) },
+    speed: { title: t("Speed"), limit: { name: "kilometers_per_hour", label: () => t("Above {unit}", { unit: units().sign }), least: 1, most: 1000, value: 130, scale: () => units().speed / 3.6 },
+        text: (limit) => t("Faster than {speed}", { speed: speed(limit / 3.6) }) },
     failing: { title: t("Failing vehicle"), text: () => t("It tracks, and its receiver does not work") },
 };
+/** Limits are shown in the units of whoever looks, and kept as whole numbers of km/h. */
+const scale = (limit) => limit.scale?.() ?? 1;
+const shown = (limit, value) => Math.max(1, Math.round(value * scale(limit)));
 const titles = Object.fromEntries(Object.entries(kinds).map(([kind, { title }]) => [kind, title]));
 const deliveries = {
     webhook: { waiting: ["open", t("Webhook is waiting")], sent: ["done", t("Webhook was sent")], failed: ["failed", t("Webhook has failed")] },
@@ -161,7 +166,10 @@ function fieldsOf(old) {
             kind.value === "geofence" && field(t("Name of the geofence"), h("input", { name: "fence", value: (isOld && old.fence) || "", maxlength: 100, autocomplete: "off", list: "fence-names" }), t("Left empty: any geofence.")),
             types && field(t("Waits for"), h("select", { name: "type" }, h("option", { value: "" }, t("any of these")),
                 Object.entries(types).map(([value, text]) => h("option", { value, selected: isOld && value === old.type }, text)))),
-            limit && field(limit.label, h("input", { name: "limit", type: "number", min: limit.least, max: limit.most, required: true, value: (isOld && old[limit.name]) || limit.value })),
+            limit && field(limit.label(), h("input", {
+                name: "limit", type: "number", min: shown(limit, limit.least), max: shown(limit, limit.most), required: true,
+                value: shown(limit, (isOld && old[limit.name]) || limit.value),
+            })),
         ].filter(Boolean));
         details.hidden = !details.children.length;
     }
@@ -189,7 +197,7 @@ function fieldsOf(old) {
             return {
                 name: elements.name.value.trim(), kind: kind.value, mail: elements.mail.value.split(/[\s,;]+/).filter(Boolean), mail_interval_seconds: Number(elements.interval.value) * 60,
                 ...(types && elements.type.value && { type: elements.type.value }), ...(kind.value === "geofence" && { fence: elements.fence.value.trim() }),
-                ...(limit && { [limit.name]: Number(elements.limit.value) }), ...(what === "group" && { group: value }), ...(what === "device" && { device: Number(value) }),
+                ...(limit && { [limit.name]: Math.round(Number(elements.limit.value) / scale(limit)) }), ...(what === "group" && { group: value }), ...(what === "device" && { device: Number(value) }),
                 // Without a word of it, it stays.
                 ...(webhook || !elements.keep?.checked ? { webhook } : {}), ...(elements.renew?.checked && { secret: "new" }),
             };

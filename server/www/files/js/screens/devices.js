@@ -104,7 +104,7 @@ export function screen(main) {
                 h("button", { type: "button", class: "danger", "aria-label": t("Revoke {name}", vehicle), onclick: () => revoke(vehicle) }, t("Revoke")), " "],
             h("button", { type: "button", class: "danger", "aria-label": t("Delete {name}", vehicle), onclick: () => remove(vehicle) }, t("Delete")))), (row, vehicle) => {
             const [name, number, added, seen, state] = row.children;
-            setText(name, [vehicle.name, vehicle.plate, vehicle.group && t("group {group}", vehicle)].filter(Boolean).join(", "));
+            setText(name, [vehicle.name, vehicle.plate, vehicle.group && t("group {name}", { name: vehicle.group })].filter(Boolean).join(", "));
             setText(number, String(vehicle.id));
             setText(added, vehicle.created ? moment(vehicle.created) : "");
             fleet.safely(vehicle, () => setText(seen, vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : t("never")));

@@ -47,8 +47,8 @@ struct Handlers: Sendable {
         if let response = try await performForDevices(call) { return response }
         if let response = try await performForReaders(call) { return response }
         let response = try await performForAdmins(call)
-        // Who is in which group is a part of it.
-        if call.method != .get { fences.keeper.wake() }
+        // Vehicles that upload from now on go by it.
+        if call.method != .get { await fences.keeper.load() }
         return response
     }
 

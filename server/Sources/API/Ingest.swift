@@ -46,8 +46,8 @@ struct Ingest: Sendable {
             )
         }
         withExtendedLifetime(lease) {}
-        if !receipt.isOfOther, let orders = await fences.orders(for: upload(submission, receipt)) {
-            (receipt.commands, receipt.counter) = orders
+        if !receipt.isOfOther, let offer = await fences.orders(for: upload(submission, receipt)) {
+            (receipt.commands, receipt.counter) = (offer.commands, offer.counter)
         }
         let text =
             #"{"batch_id":"\#(batch.id)","stored":\#(receipt.stored),"duplicates":\#(receipt.duplicates),"#

@@ -58,11 +58,12 @@ package struct Server: Sendable {
         }
         let housekeeping = Housekeeping(
             store: store, days: options.retentionDays, clock: clock, logger: logger)
-        services += [housekeeping, removals, watch, delivery]
+        services += [housekeeping, removals, watch, delivery, fences]
         // Before anybody is served, so that the first batches do not wait for it.
         await clock.look()
         await housekeeping.prepare()
         await watch.prepare()
+        await fences.load()
         try await ServiceGroup(
             services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger
         ).run()

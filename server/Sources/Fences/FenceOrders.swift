@@ -47,43 +47,45 @@ package enum FenceOrders {
         case settled(digest: UInt64?)
         /// Nothing is to be done before this moment, or before it says that its state is another.
         case holds(until: Timestamp?)
-        /// It is on the way, or something is to be written.
+        /// It is on the way, or the fleet has changed since the book was read.
         case open
-        /// The fleet has changed since the book was read.
-        case stale
     }
 
-    /// Looks, and changes nothing.
-    package static func look(
-        at upload: Upload, _ book: FenceBook, in session: any Session
-    ) throws(StoreError) -> Finding {
-        guard let plan = try plan(for: upload, book, in: session) else { return .stale }
-        return plan.finding
+    /// The commands that go with an answer.
+    package struct Offer: Sendable {
+        package var commands: [WaitingCommand]
+        /// Of their signed list.
+        package var counter: Int64?
     }
 
-    /// Takes up what has come back, and gives the orders that are next.
+    /// Takes up what has come back from a vehicle, and gives the orders that are next.
     ///
-    /// - Returns: the commands that go with the answer now, with the counter of their signed list; nil: they are what they were.
+    /// - Returns: what there is to do, and what goes with the answer now; nil: what would have gone anyway.
     package static func advance(
         _ upload: Upload, _ book: FenceBook, in session: any Session
-    ) throws(StoreError) -> (commands: [WaitingCommand], counter: Int64?)? {
-        try session.transaction { () throws(StoreError) in
+    ) throws(StoreError) -> (finding: Finding, offer: Offer?) {
+        guard let plan = try plan(for: upload, book, in: session) else { return (.open, nil) }
+        guard plan.finding == .open, !plan.isEmpty else { return (plan.finding, nil) }
+        return try session.transaction { () throws(StoreError) in
             // The lock on the row: two orders must not get one number.
             let known = try session.run(
                 "UPDATE devices SET revoked = revoked WHERE id = $1 AND revoked IS NULL RETURNING id",
                 .integer(upload.device))
-            guard !known.isEmpty, let plan = try plan(for: upload, book, in: session) else { return nil }
+            guard !known.isEmpty, let plan = try self.plan(for: upload, book, in: session) else {
+                return (.open, nil)
+            }
             for number in plan.ended {
                 try session.run(
                     "DELETE FROM commands WHERE device = $1 AND number = $2", .integer(upload.device),
                     .integer(number))
             }
             try write(plan.progress, of: upload.device, before: plan.former, in: session)
-            guard !plan.drafts.isEmpty else { return nil }
+            guard !plan.drafts.isEmpty else { return (.open, nil) }
             try add(plan.drafts, for: upload, in: session)
-            return try WaitingCommand.offer(
+            let (commands, counter) = try WaitingCommand.offer(
                 to: upload.device, age: upload.age, latest: upload.latest, now: upload.now,
                 counter: upload.counter, in: session)
+            return (.open, Offer(commands: commands, counter: counter))
         }
     }
 
@@ -96,6 +98,9 @@ package enum FenceOrders {
         var ended: [Int64]
         var drafts: [FenceProgress.Draft]
         var finding: Finding
+
+        /// Whether nothing is to be written.
+        var isEmpty: Bool { ended.isEmpty && drafts.isEmpty && progress == former ?? FenceProgress() }
     }
 
     /// - Returns: nil when the fleet is not that of the book any more.
@@ -130,7 +135,7 @@ package enum FenceOrders {
         }
         var plan = Plan(
             former: former, progress: progress, ended: ended.map(\.number), drafts: drafts, finding: .open)
-        if drafts.isEmpty, ended.isEmpty, !areUnderWay, progress == former ?? FenceProgress() {
+        if plan.isEmpty, !areUnderWay {
             plan.finding =
                 progress.isSettled(target)
                 ? .settled(digest: fresh?.digest)

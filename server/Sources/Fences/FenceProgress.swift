@@ -154,16 +154,19 @@ struct FenceProgress: Equatable, Sendable, Codable {
         // One that is further away was set by a clock that was ahead.
         if let due, now.milliseconds < due, due - now.milliseconds <= Self.hour { return [] }
         due = nil
-        if abs(now.milliseconds - hourBegan) >= Self.hour { (hourBegan, ordered) = (now.milliseconds, 0) }
+        let isNewHour = abs(now.milliseconds - hourBegan) >= Self.hour
+        let left = Self.mostInHour - (isNewHour ? 0 : ordered)
         var drafts: [Draft] = []
         if vehicle.takes("remove_geofences") { drafts += Self.removals(of: leftovers(target)) }
         if mayAdd(vehicle) { drafts += Self.additions(of: target.filter(isMissing)) }
         var size = 0
         drafts = Array(
-            drafts.prefix(min(room, Self.mostInHour - ordered)).prefix { draft in
+            drafts.prefix(max(0, min(room, left))).prefix { draft in
                 defer { size += draft.arguments.utf8.count }
                 return size == 0 || size + draft.arguments.utf8.count <= Self.longestList
             })
+        guard !drafts.isEmpty else { return [] }
+        if isNewHour { (hourBegan, ordered) = (now.milliseconds, 0) }
         ordered += drafts.count
         if ordered >= Self.mostInHour { due = hourBegan + Self.hour }
         return drafts

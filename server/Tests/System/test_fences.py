@@ -183,6 +183,12 @@ class Fences(ServerTest):
         self.assertEqual(van.fences["yard"]["polygon"], SQUARE["polygon"])
         self.assertEqual(self.states(depot), {van.id: "taken", bus.id: "taken", tram.id: "taken"})
         self.assertEqual(self.states(yard), {van.id: "taken"})
+        spare = Vehicle(self.under_test, "spare")
+        self.assertEqual(self.send("PUT", f"/v1/fences/{depot['id']}", {
+            "name": "depot", **CIRCLE, "dwell_seconds": 600, "notify_on_exit": False, "devices": [van.id, bus.id, tram.id]}).status, 200)
+        self.assertEqual(spare.upload(), [])
+        # Of a vehicle without fences, nothing is kept.
+        self.assertEqual(self.rows(f"SELECT 1 FROM device_fences WHERE device = {spare.id}"), [])
         # What is done leaves no commands behind, and costs no more.
         self.assertEqual(self.rows("SELECT count(*) FROM commands")[0][0], "0")
         before = [vehicle.commands for vehicle in (van, bus, tram)]

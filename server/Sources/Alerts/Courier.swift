@@ -46,7 +46,7 @@ package final class Courier: Sendable {
         var isClosed = false
     }
 
-    /// Of libcurl's functions, others than its thread call `curl_multi_wakeup` alone, which any thread may.
+    /// libcurl's handle. Other threads than its own call `curl_multi_wakeup` alone, which any may.
     private struct Handle: @unchecked Sendable {
         // Made before the thread, and freed after it.
         let multi: UnsafeMutableRawPointer

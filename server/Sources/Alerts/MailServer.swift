@@ -63,7 +63,7 @@ package struct MailServer: Equatable, Sendable {
     package var caFile: String?
     /// The connection must be encrypted: by `smtps`, or by STARTTLS before anything is said.
     package let isEncrypted: Bool
-    /// It is on this machine.
+    /// The server is on this machine.
     package let isLocal: Bool
 
     /// - Parameters:

@@ -258,7 +258,7 @@ extension AlertOutbox {
         }
     }
 
-    /// Of the column of a rule.
+    /// The addresses in the column of a rule.
     private static func addresses(_ text: String?) -> [String] {
         (text ?? "").split(separator: ",").map { word in
             String(word.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())

@@ -20,9 +20,9 @@ package struct WebhookJob: Sendable {
 
 /// What is noted of an attempt that was not accepted.
 package enum Setback: Equatable, Sendable {
-    /// It is tried again after so many seconds.
+    /// Another attempt follows after so many seconds.
     case retry(after: Double, reason: String)
-    /// It is not tried again.
+    /// No attempt follows.
     case givenUp(reason: String)
     /// Nobody knows what came of it; it is tried again at once.
     case interrupted
@@ -91,7 +91,7 @@ extension AlertOutbox {
         }
     }
 
-    /// It was accepted.
+    /// Notes that an alert was accepted.
     package static func finish(
         _ job: WebhookJob, now: Timestamp, in session: any Session
     ) throws(StoreError) {
@@ -103,7 +103,7 @@ extension AlertOutbox {
             """, .integer(try clock(now, session)), .integer(job.alert.device), .id(job.alert.id))
     }
 
-    /// It was not accepted.
+    /// Notes that an alert was not accepted.
     package static func finish(
         _ job: WebhookJob, _ setback: Setback, now: Timestamp, in session: any Session
     ) throws(StoreError) {

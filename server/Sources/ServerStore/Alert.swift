@@ -43,7 +43,7 @@ package struct AlertRule: Equatable, Sendable {
 
 /// One thing that has happened, for one rule. It never changes: each time that it is told, it is told alike.
 package struct Alert: Equatable, Sendable {
-    /// The same for the same event and rule, so that what comes again is the same alert.
+    /// A hash of event and rule, so that what comes again is the same alert.
     package var id: UUIDv7
     package var rule: Int64
     package var device: Int64

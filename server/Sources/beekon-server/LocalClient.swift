@@ -8,7 +8,7 @@ import ServerStore
 /// Asks the server that has the database open, through its local socket; when none runs, does what it would do.
 struct LocalClient {
     let database: String
-    /// Of what the server would be that answers where none runs.
+    /// Options of the server that this process is for a moment where none runs.
     var options = ServerOptions(address: .socket(""))
 
     /// Path of the local socket. nil with PostgreSQL, to which a verb can speak while servers run.

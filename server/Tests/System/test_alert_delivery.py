@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from server_support.databases import OnPostgres, OnSQLite
 from server_support.delivering import ADA, BOB, DeliveryTest
 from server_support.delivery_kills import Kills
-from server_support.receivers import HAS_AIOSMTPD, Hook, MailSink
+from server_support.receivers import HAS_AIOSMTPD, Hook
 from support.clocks import shim
 from support.ports import new_port
 from support.tls import Authority, context, needs_openssl
@@ -119,7 +119,8 @@ class Webhooks(DeliveryTest):
         self.assertEqual(self.waiting(), 1)
         self.assertEqual(self.metric('beekon_server_alerts_total{channel="webhook",result="given_up"}'), 1)
         self.assertIn("BAD   alerts: 1 given up within the last day: answered 500", self.doctor())
-        self.assertEqual(sorted(alert["webhook"] for alert in self.ask("GET", "/v1/alerts").json["alerts"]), ["failed", "waiting"])
+        states = sorted(alert["webhook"] for alert in self.ask("GET", "/v1/alerts").json["alerts"])
+        self.assertEqual(states, ["failed", "waiting"])
 
 
 @needs_aiosmtpd
@@ -187,11 +188,12 @@ class Mails(DeliveryTest):
                 sink.ways[ADA] = way
                 rule = self.rule(name=f"rule {way}", mail=[ADA])
                 self.happen()
-                wait_for(lambda: self.rows("SELECT 1 FROM alert_recipients WHERE due IS NOT NULL AND reason IS NOT NULL"), "a failure")
+                waiting = "SELECT 1 FROM alert_recipients WHERE due IS NOT NULL AND reason IS NOT NULL"
+                wait_for(self.finding(waiting), "a failure")
                 self.happen()
                 self.hurry()
                 wait_for(lambda: len(sink.mails) >= 2, "a second try")
-                wait_for(lambda: self.rows("SELECT 1 FROM alert_recipients WHERE due IS NOT NULL AND attempts = 2"), "its failure")
+                wait_for(self.finding(waiting + " AND attempts = 2"), "its failure")
                 del sink.ways[ADA]
                 self.hurry()
                 self.hurry_mails()
@@ -217,7 +219,7 @@ class Mails(DeliveryTest):
         server = self.begin(*options)
         self.rule(mail=[ADA])
         self.happen()
-        wait_for(lambda: self.rows("SELECT 1 FROM alert_recipients WHERE reason LIKE '%certificate%'"), "an authority that nobody knows")
+        wait_for(self.finding("SELECT 1 FROM alert_recipients WHERE reason LIKE '%certificate%'"), "an unknown authority")
         self.assertEqual((sink.mails, sink.logins), ([], []))
         server.stop()
         server.options = (*server.options[:-8], *options, "--smtp-ca-file", authority.ca)
@@ -348,7 +350,7 @@ class OnePostgres(DeliveryTest, OnPostgres):
         second = self.make().start()
         self.rule(webhook=self.hook.url())
         # The other has heard of the rule when it has an alert for it.
-        wait_for(lambda: [self.happen(server=second), self.hook.calls][-1], "a call for what the other server was told")
+        wait_for(lambda: self.is_told(second), "a call for what the other server was told")
         threads = [threading.Thread(target=self.many, args=(server,)) for server in (first, second)]
         for thread in threads:
             thread.start()
@@ -366,6 +368,10 @@ class OnePostgres(DeliveryTest, OnPostgres):
             counts.append(int(found[1]))
         self.assertEqual(sum(counts), len(ids))
         print(f"\nof {len(ids)} alerts, the servers sent {counts}")
+
+    def is_told(self, server) -> bool:
+        self.happen(server=server)
+        return bool(self.hook.calls)
 
     def many(self, server):
         for _ in range(10):

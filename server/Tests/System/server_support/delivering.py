@@ -5,6 +5,7 @@ import json
 import os
 import re
 import time
+from collections.abc import Callable
 from typing import Any
 
 from server_support.receivers import Hook, MailSink
@@ -72,6 +73,10 @@ class DeliveryTest(ServerTest):
         answer = (server or self.under_test).deliver(self.van["access_token"], root)
         self.assertEqual(answer.status, 200, answer)
         self.assertEqual(answer.json["stored"], count)
+
+    def finding(self, statement: str) -> Callable[[], bool]:
+        """Whether it finds a row."""
+        return lambda: bool(self.rows(statement))
 
     def hurry(self):
         """What waits for its next attempt is due at once."""

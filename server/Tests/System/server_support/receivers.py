@@ -183,7 +183,8 @@ class Mail:
 
 
 class MailSink:
-    """A mail server that keeps what it gets. `ways` says by recipient what it answers: a line such as `451 later`, `lost` or `late`."""
+    """A mail server that keeps what it gets. `ways` says by recipient what it answers: a line such as `451 later`, `lost` or
+    `late`."""
 
     def __init__(self, port: int = 0, tls=None, login: tuple[str, str] | None = None):
         from aiosmtpd.controller import Controller
@@ -193,8 +194,6 @@ class MailSink:
         # Before DATA.
         self.refused: dict[str, str] = {}
         self.logins: list = []
-        # Mails that have come and are not answered yet.
-        self.under_way = 0
         sink = self
 
         class Handler:
@@ -205,18 +204,15 @@ class MailSink:
                 return "250 OK"
 
             async def handle_DATA(self, server, session, envelope):
-                for recipient in envelope.rcpt_tos:
-                    way = sink.ways.get(recipient, "250 OK")
-                    sink.mails.append(Mail(recipient, envelope.mail_from, envelope.original_content, way.startswith("250")))
-                    if way == "late":
-                        sink.under_way += 1
-                        await asyncio.sleep(0.1)
-                        sink.under_way -= 1
-                        return "250 OK"
-                    if way == "lost":
-                        server.transport.abort()
-                        return "250 OK"
-                    return way
+                # Each recipient gets a mail of its own.
+                [recipient] = envelope.rcpt_tos
+                way = sink.ways.get(recipient, "250 OK")
+                sink.mails.append(Mail(recipient, envelope.mail_from, envelope.original_content, way.startswith("250")))
+                if way == "late":
+                    await asyncio.sleep(0.1)
+                elif way == "lost":
+                    server.transport.abort()
+                return "250 OK" if way in ("late", "lost") else way
 
         def authenticate(server, session, envelope, mechanism, data):
             assert isinstance(data, LoginPassword)

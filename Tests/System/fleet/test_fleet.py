@@ -1,8 +1,10 @@
 """beekon-fleet: its options, its charts, and its vehicles against real servers, in their own time made faster."""
+import json
 import os
 import random
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -163,6 +165,73 @@ class ReportTests(SystemTest):
         print(f"report: {len(found)} trips, {sum(trip['distance_meters'] for trip in found) / 1000:.1f} km; "
               f"odometer {driven / 1000:.1f} km")
         self.assertLess(max(from_iso(trip["end"]) for trip in found), int(time.time() * 1000))
+
+
+class FenceTests(SystemTest):
+    """Fences of beekon-server's fleet in a real vehicle: both compute the same digest, over the vehicle's death, too."""
+
+    real_time = True
+
+    def test_a_vehicle_has_the_fences_of_the_fleet(self):
+        server = Server(self.folder())
+        server.start()
+        self.addCleanup(server.kill)
+        self.assertEqual(server.verb("clock", "confirm").returncode, 0)
+        device, admin = server.add_device("van"), server.add_user("root", "admin")
+        fake = self.fake()
+        daemon = self.daemon(
+            fake.port, tracking={"interval_seconds": 0, "distance_meters": 0, "stationary_mode": "keep_tracking"},
+            sync={"url": server.url + "/v1/batches", "require_ack": True, "heartbeat_seconds": 60},
+            **{"sync.auth": {"access_token": device["access_token"], "expires_at": int(time.time()) + 5000},
+               "sync.commands": {"enabled": True, "allow": ["add_geofences", "remove_geofences"]}})
+
+        def draw(name: str, **shape) -> int:
+            answer = server.ask("POST", "/v1/fences", admin, json.dumps({"name": name, "all": True, **shape}).encode())
+            self.assertEqual(answer.status, 201, answer)
+            return answer.json["id"]
+
+        def wait_has(*names: str):
+            """It has these, says so itself, and the server has nothing more to tell it."""
+
+            def has() -> bool:
+                fake.drive(2)
+                daemon.call("Sync")
+                told = {fence["id"] for fence in daemon.call("ListGeofences")["geofences"]}
+                states = server.ask("GET", f"/v1/devices/{device['id']}/fences", admin).json["fences"]
+                return told == set(names) and [state["state"] for state in states] == ["taken"] * len(names)
+
+            wait_for(has, lambda: f"the vehicle has {names}")
+
+        def progress() -> dict:
+            with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True, timeout=30) as database:
+                return json.loads(database.execute("SELECT progress FROM device_fences").fetchone()[0])
+
+        def wait_agreed():
+            """What the vehicle reports is the sum of what the server told it."""
+
+            def agrees() -> bool:
+                fake.drive(2)
+                daemon.call("Sync")
+                status = server.ask("GET", f"/v1/devices/{device['id']}", admin).json.get("status", {})
+                total = sum(progress()["told"].values()) % 2 ** 64
+                return status.get("fences", {}).get("digest") == f"{total:016x}" and not {"accepted", "doubted"} & set(progress())
+
+            wait_for(agrees, lambda: f"one digest: {progress()}")
+
+        draw("Büro", latitude=50, longitude=8, radius_meters=150.25, dwell_seconds=90)
+        # Clockwise: the vehicle keeps it the other way round.
+        field = draw("field", polygon=[[8, 50], [8, 50.01], [8.0123456, 50.01], [8.01, 50]], notify_on_exit=False)
+        daemon.start()
+        daemon.call("Start")
+        fake.settle()
+        wait_has("Büro", "field")
+        daemon.kill()
+        self.assertEqual(server.ask("DELETE", f"/v1/fences/{field}", admin, b"").status, 204)
+        draw("yard", latitude=-0.0, longitude=8, radius_meters=20)
+        daemon.start()
+        fake.settle()
+        wait_has("Büro", "yard")
+        wait_agreed()
 
 
 if __name__ == "__main__":

@@ -175,8 +175,10 @@ private final class Transfer {
     fileprivate var isHanded = false
     /// Bytes of the answer.
     fileprivate var answered = 0
-    /// The last line that the other side has said.
-    fileprivate var lastLine = ""
+    /// The last line with which a mail server has refused something.
+    private var refusal = ""
+    /// With these, libcurl tells that something was refused.
+    private static let refusals = [CURLE_SEND_ERROR, CURLE_WEIRD_SERVER_REPLY, CURLE_LOGIN_DENIED]
 
     /// - Returns: nil when there is no memory.
     init?(_ job: Courier.Job, userAgent: String) {
@@ -286,8 +288,10 @@ private final class Transfer {
     }
 
     fileprivate func note(_ line: UnsafeRawBufferPointer) {
+        guard case .mail = job.parcel, line.first == UInt8(ascii: "4") || line.first == UInt8(ascii: "5")
+        else { return }
         let bytes = line.prefix(Self.longestReason).map { (32...126).contains($0) ? $0 : 32 }
-        lastLine = String(decoding: bytes, as: UTF8.self)
+        refusal = String(decoding: bytes, as: UTF8.self).split(separator: " ").joined(separator: " ")
     }
 
     // MARK: Its end
@@ -314,12 +318,10 @@ private final class Transfer {
             return (300..<400).contains(status)
                 ? "answered \(status): redirects are not followed" : "answered \(status)"
         }
-        var text = String(cString: errors)
-        if text.isEmpty { text = String(cString: curl_easy_strerror(result)) }
         // What a mail server says itself is more than libcurl makes of it.
-        let line = lastLine.split(separator: " ").joined(separator: " ")
-        if case .mail = job.parcel, status >= 400, line.hasPrefix("\(status)") { text = line }
-        return text
+        if !refusal.isEmpty, Self.refusals.contains(result) { return refusal }
+        let text = String(cString: errors)
+        return text.isEmpty ? String(cString: curl_easy_strerror(result)) : text
     }
 }
 

@@ -57,7 +57,7 @@ import Testing
         .message(from: server())
         let parts = message.split(separator: "\r\n\r\n", maxSplits: 1)
         #expect(!parts[0].contains("\nBcc") && !parts[0].contains("\nMAIL"))
-        #expect(parts[1].contains("  x    .  MAIL FROM:<eve@example.com> y \r\n"))
+        #expect(parts[1].contains("  x    .  MAIL FROM:<eve@example.com> y=20\r\n"))
         // A bare CR or LF is taken for the end of a line by some.
         #expect(!message.replacing("\r\n", with: "").contains { $0 == "\r" || $0 == "\n" })
     }

@@ -63,11 +63,15 @@ enum Samples {
     static let time = Timestamp(milliseconds: 1_781_000_000_000)
 }
 
-/// The same numbers each time.
+/// The same numbers each time, close to each other.
 struct Steady: RandomNumberGenerator {
     var value: UInt64
 
-    mutating func next() -> UInt64 { value }
+    /// Never the same twice: what asks for a number may refuse one.
+    mutating func next() -> UInt64 {
+        defer { value = value > .max / 2 ? value - (1 << 52) : value + (1 << 52) }
+        return value
+    }
 }
 
 @Suite("back-off") struct BackOffTests {
@@ -78,7 +82,7 @@ struct Steady: RandomNumberGenerator {
         ] as [(Int64, Double)])
     func delays(_ attempts: Int64, _ least: Double) {
         var (low, high) = (Steady(value: 0), Steady(value: .max))
-        #expect(BackOff.delay(after: attempts, using: &low) == least)
+        #expect(abs(BackOff.delay(after: attempts, using: &low) - least) < least / 1000)
         let most = BackOff.delay(after: attempts, using: &high)
         #expect(most > least * 1.49 && most <= least * 1.5 && most <= BackOff.longest)
     }

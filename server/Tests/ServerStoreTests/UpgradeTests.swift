@@ -125,7 +125,11 @@ enum StoredExamples {
         }
         #expect(
             next
-                == [("claim", 1), ("fleet", 1), ("group", 1), ("link", 1), ("mail", 1), ("rule", 1), ("user", 4)].map {
+                == [
+                    ("claim", 1), ("fleet", 1), ("group", 1), ("link", 1), ("mail", 1), ("rule", 1),
+                    ("rules", 1),
+                    ("user", 4),
+                ].map {
                     [.text($0.0), .integer($0.1)]
                 })
         // Extras stay at least as long as the newest row of their device.

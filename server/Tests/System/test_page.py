@@ -559,7 +559,7 @@ class ScreenTests(PageTest):
         page.get_by_label("Fences of the fleet").get_by_text("Meadow").wait_for(state="detached")
         self.assertEqual(set(self.fences()), {"Gate", "Yard"})
         # What a vehicle has is solid on its own map, and what it has not is not.
-        page.goto(f"{self.server.url}/#/vehicle/{self.devices['Bus 100']['id']}")
+        page.goto(f"{self.server.url}/#/vehicle/{self.truck()}?{self.stretch()}")
         page.locator("path.fence.is-new").first.wait_for()
         page.goto(f"{self.server.url}/#/map?at=52.52000,13.40500,13")
         page.locator("path.fence").first.hover(force=True)

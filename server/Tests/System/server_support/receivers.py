@@ -1,6 +1,7 @@
 """Who is told of alerts: a receiver of webhooks and one of mail, which can be as bad as any."""
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
 import email
@@ -52,9 +53,11 @@ class Hook:
 
     def __init__(self, port: int = 0):
         self.calls: list[Call] = []
-        # By path: a status, `lost`, `slow`, `huge` or `redirect`; 204 where nothing is said.
+        # By path: a status, `lost`, `late`, `slow`, `huge` or `redirect`; 204 where nothing is said.
         self.ways: dict[str, Any] = {}
         self.release = threading.Event()
+        # Bytes of answers without end.
+        self.sent = 0
         self.lock = threading.Lock()
         # Ids that are being received at this moment, and those that were received twice at once.
         self.under_way: Counter = Counter()
@@ -111,8 +114,8 @@ class Hook:
                 self.under_way[name] -= 1
 
     def answer(self, request, way):
-        if way == "slow":
-            self.release.wait(60)
+        if way in ("late", "slow"):
+            self.release.wait(0.1 if way == "late" else 60)
             way = 204
         if way == "lost":
             request.close_connection = True
@@ -130,6 +133,7 @@ class Hook:
             with contextlib.suppress(OSError):
                 while not self.release.is_set():
                     request.wfile.write(bytes(1 << 16))
+                    self.sent += 1 << 16
             request.close_connection = True
             return
         request.send_response(way)
@@ -170,7 +174,7 @@ class Mail:
 
     @property
     def text(self) -> str:
-        return self.message.get_content()
+        return self.message.get_content().replace("\r\n", "\n")
 
     @property
     def defects(self) -> list:
@@ -179,7 +183,7 @@ class Mail:
 
 
 class MailSink:
-    """A mail server that keeps what it gets. `ways` says by recipient what it answers: a line such as `451 later`, or `lost`."""
+    """A mail server that keeps what it gets. `ways` says by recipient what it answers: a line such as `451 later`, `lost` or `late`."""
 
     def __init__(self, port: int = 0, tls=None, login: tuple[str, str] | None = None):
         from aiosmtpd.controller import Controller
@@ -189,6 +193,8 @@ class MailSink:
         # Before DATA.
         self.refused: dict[str, str] = {}
         self.logins: list = []
+        # Mails that have come and are not answered yet.
+        self.under_way = 0
         sink = self
 
         class Handler:
@@ -202,6 +208,11 @@ class MailSink:
                 for recipient in envelope.rcpt_tos:
                     way = sink.ways.get(recipient, "250 OK")
                     sink.mails.append(Mail(recipient, envelope.mail_from, envelope.original_content, way.startswith("250")))
+                    if way == "late":
+                        sink.under_way += 1
+                        await asyncio.sleep(0.1)
+                        sink.under_way -= 1
+                        return "250 OK"
                     if way == "lost":
                         server.transport.abort()
                         return "250 OK"

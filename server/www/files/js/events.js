@@ -15,8 +15,8 @@ export function eventText(event) {
     if (kind === "geofence_enter") return t("Entered {fence}", { fence });
     if (kind === "geofence_exit") return t("Left {fence}", { fence });
     if (kind === "dwell") return t("Stays in {fence}", { fence });
-    const known = `${kind} ${type}`.trim();
-    return Object.hasOwn(plain, known) ? plain[known] : known.replaceAll("_", " ");
+    const known = `${kind} ${type}`.trim().replaceAll("_", " ");
+    return Object.hasOwn(plain, known) ? plain[known] : known;
 }
 
 /** Kinds of events that are asked for. */

@@ -107,14 +107,14 @@ export function screen(main, parts, values) {
         plate.hidden = !fence;
         if (!fence) return plate.replaceChildren();
         const states = h("div", { "aria-live": "polite" }, h("p", { class: "soft" }, t("Reads which vehicles have it…")));
-        plate.replaceChildren(h("h2", {}, fence.name), h("p", { class: "soft" }, describe(fence)), h("p", {}, t("For {whom}", { whom: whom(fence) })), states, h("div", { class: "row" },
+        plate.replaceChildren(h("h2", {}, fence.name), h("p", { class: "soft" }, describe(fence)), h("p", {}, t("For {whom}", { whom: whom(fence) })), h("div", { class: "row" },
             h("button", { type: "button", onclick: () => edit(fence) }, t("Change")),
             h("button", { type: "button", class: "danger", onclick: () => confirm(t("Remove {name}?", fence), t("Vehicles forget it with their next upload."), t("Remove"), async () => {
                 await send("DELETE", `/v1/fences/${fence.id}`);
                 selected = null;
                 await load();
             }) }, t("Remove")),
-            h("button", { type: "button", class: "plain", onclick: () => select(null) }, t("Close"))));
+            h("button", { type: "button", class: "plain", onclick: () => select(null) }, t("Close"))), states);
         try {
             const { devices } = await read(`/v1/fences/${fence.id}/devices`);
             if (selected === fence.id) states.replaceChildren(...progress(devices));
@@ -130,17 +130,19 @@ export function screen(main, parts, values) {
         const open = devices.filter(({ state }) => state !== "taken");
         const summary = open.length ? plural(devices.length, "{taken} of {count} vehicle has it.", "{taken} of {count} vehicles have it.", { taken: count(taken) })
             : plural(devices.length, "The vehicle has it.", "All {count} vehicles have it.");
-        return [h("p", {}, summary), open.length ? h("ul", { class: "items" }, open.slice(0, NAMED).map(({ device, state, reason }) => h("li", {},
-            h("div", { class: "line" }, h("strong", {}, fleet.vehicles.get(device)?.name ?? t("Vehicle {id}", { id: device })),
-                h("span", { class: `state ${state === "refused" ? "bad" : "open"}` }, state === "refused" ? t("refused") : t("on its way"))),
-            h("div", { class: "soft" }, why(reason)))), open.length > NAMED ? h("li", { class: "soft" }, t("and {count} more", { count: count(open.length - NAMED) })) : "") : ""];
+        const nameOf = ({ device }) => fleet.vehicles.get(device)?.name ?? t("Vehicle {id}", { id: device });
+        const silent = open.filter(({ reason }) => !reason), others = open.filter(({ reason }) => reason);
+        return [h("p", {}, summary), silent.length ? h("p", { class: "soft" }, t("With their next upload: {names}", { names: named(silent.map(nameOf)) })) : "",
+            others.length ? h("ul", { class: "items" }, others.slice(0, NAMED).map((one) => h("li", {}, h("strong", {}, nameOf(one)), h("div", { class: "soft" }, why(one.reason)))),
+                others.length > NAMED ? h("li", { class: "soft" }, t("and {count} more", { count: count(others.length - NAMED) })) : "") : ""];
     }
+
+    const named = (names) => (names.length > NAMED ? t("{names} and {count} more", { names: names.slice(0, NAMED).join(", "), count: count(names.length - NAMED) }) : names.join(", "));
 
     /** A vehicle's word, for people. */
     function why(reason) {
-        const [word, detail] = (reason ?? "").split(/: ?(.*)/s);
+        const [word, detail] = reason.split(/: ?(.*)/s);
         return {
-            "": t("It takes it with its next upload."),
             stopped_by_person: t("A person has stopped it; it takes it when they start it again."),
             not_allowed: t("Its configuration does not let this server add fences: [sync.commands] allow."),
             exists: t("Somebody at the vehicle has a fence of this name with another shape."),

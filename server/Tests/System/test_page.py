@@ -693,7 +693,8 @@ class ScreenTests(PageTest):
         page = self.page("rita", f"#/vehicle/{self.truck()}?tab=commands")
         page.get_by_role("heading", name="Truck 1").wait_for()
         page.get_by_role("tabpanel", name="Commands").get_by_text("done").first.wait_for()
-        self.assertEqual(page.get_by_role("navigation").get_by_role("link").all_inner_texts(), ["Fleet", "Map", "Reports"])
+        self.assertEqual(page.get_by_role("navigation").get_by_role("link").all_inner_texts(),
+                         ["Fleet", "Map", "Events", "Alerts", "Reports"])
         self.assertEqual(page.get_by_role("button", name="Send").count(), 0)
         self.assertEqual(page.get_by_role("button", name="Take back").count(), 0)
         for screen in ("fences", "devices", "users"):

@@ -72,8 +72,16 @@ class OddVehicleTests(PageTest):
     def text(self, page) -> str:
         return page.locator("body").inner_text()
 
+    @staticmethod
+    def list_vehicles(page, screen: str):
+        """Those that a fence may be for are listed where one is drawn."""
+        if screen == "#/fences":
+            page.get_by_role("button", name="Draw a fence").click()
+            page.get_by_role("radio", name="These vehicles").check()
+
     def look(self, page, screen: str, name: str):
         page.goto(f"{self.server.url}/{screen}")
+        self.list_vehicles(page, screen)
         page.locator("main").get_by_text(name, exact=True).first.wait_for()
         self.judge(page, screen)
 
@@ -149,6 +157,7 @@ class OddVehicleTests(PageTest):
                         (f"#/map?at=52.52,13.405,11&vehicle={number}", ("Bus 100",)), ("#/devices", ("Bus 100", "Truck 2")),
                         ("#/fences", ("Bus 100",)), (f"#/vehicle/{number}", ("Courier 8",))):
                     page.evaluate("screen => { location.hash = screen; }", screen)
+                    self.list_vehicles(page, screen)
                     for name in others:
                         page.locator("main").get_by_text(name, exact=True).first.wait_for()
                     self.assertNotIn("This screen failed", self.text(page), screen)
@@ -174,6 +183,7 @@ class OddVehicleTests(PageTest):
 
     def look_on(self, page, screen: str):
         page.evaluate("screen => { location.hash = screen; }", screen)
+        self.list_vehicles(page, screen)
         page.locator("main").get_by_text("Bus 100", exact=True).first.wait_for()
         self.assertNotIn("This screen failed", self.text(page), screen)
 

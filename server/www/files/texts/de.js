@@ -392,9 +392,9 @@ export default {
     "No vehicle is to have it.": "Kein Fahrzeug soll sie haben.",
     "{taken} of {count} vehicles have it.": { one: "{taken} von {count} Fahrzeug hat sie.", other: "{taken} von {count} Fahrzeugen haben sie." },
     "All {count} vehicles have it.": { one: "Das Fahrzeug hat sie.", other: "Alle {count} Fahrzeuge haben sie." },
-    "refused": "abgelehnt",
     "and {count} more": "und {count} weitere",
-    "It takes it with its next upload.": "Übernimmt sie mit der nächsten Übertragung.",
+    "With their next upload: {names}": "Mit ihrer nächsten Übertragung: {names}",
+    "{names} and {count} more": "{names} und {count} weitere",
     "A person has stopped it; it takes it when they start it again.": "Am Fahrzeug gestoppt; übernimmt sie, wenn es dort wieder gestartet wird.",
     "Its configuration does not let this server add fences: [sync.commands] allow.":
         "Die Konfiguration erlaubt diesem Server keine Zonen: [sync.commands] allow.",
@@ -435,7 +435,6 @@ export default {
     "{count} chosen": "{count} gewählt",
     "Draw a circle or a polygon first.": "Zuerst Kreis oder Polygon zeichnen.",
     "Choose at least one vehicle.": "Mindestens ein Fahrzeug wählen.",
-    "on its way": "unterwegs",
 
     // Devices.
     "Device": "Gerät",

@@ -1,5 +1,5 @@
-"""Events of the fleet in one list, rules, and what they find: each thing once, whatever is repeated, restarted or killed; who sees
-it; silence, which is never the server's own."""
+"""Events of the fleet in one list, rules, and what they find: each thing once, whatever is repeated, restarted or killed; who
+sees it; silence, which is never the server's own."""
 from __future__ import annotations
 
 import json
@@ -73,7 +73,8 @@ class Alerts(ServerTest):
     def upload(self, device: dict, **replaced) -> dict:
         moment = replaced.pop("at", clock())
         root = envelope(0, moment, **{
-            "device": {"install_id": uuid7(self.start + device["id"]), "platform": "linux", "sdk_version": "1.0.0", "model": "test"},
+            "device": {"install_id": uuid7(self.start + device["id"]), "platform": "linux", "sdk_version": "1.0.0",
+                       "model": "test"},
             **replaced})
         answer = self.under_test.deliver(device["access_token"], root)
         self.assertEqual(answer.status, 200, answer)
@@ -86,7 +87,8 @@ class Alerts(ServerTest):
 
     def alerts(self, query: str = "", token: str = "") -> list:
         """Rule, vehicle and type, the oldest first."""
-        return [(alert["rule"]["name"], alert["name"], alert["data"].get("type", "")) for alert in self.listed(f"alerts{query}", token)[::-1]]
+        return [(alert["rule"]["name"], alert["name"], alert["data"].get("type", ""))
+                for alert in self.listed(f"alerts{query}", token)[::-1]]
 
     def states(self) -> list:
         return [(alert["rule"]["name"], alert.get("webhook"), alert.get("mail")) for alert in self.listed("alerts")]
@@ -164,11 +166,14 @@ class Findings(Alerts):
                   ("out", "bus", "exit"), ("theft", "bus", "lost")]
         self.assertEqual(sorted(self.alerts(f"?device={self.bus['id']}")), wanted)
         alert = self.listed("alerts?kind=power")[0]
-        self.assertEqual((alert["timestamp"], alert["data"]["device"], alert["data"]["rule"], alert["data"]["event"]["id"], alert["text"]), (
-            iso(now - 3000), {"id": self.bus["id"], "name": "bus"}, "theft", root["events"][1]["id"], "bus has lost its external power"))
+        data = alert["data"]
+        self.assertEqual((data["device"], data["rule"], data["event"]["id"]),
+                         ({"id": self.bus["id"], "name": "bus"}, "theft", root["events"][1]["id"]))
+        self.assertEqual((alert["timestamp"], alert["text"]), (iso(now - 3000), "bus has lost its external power"))
         # The same again, in a batch of its own and beside something new.
         self.assertEqual(self.under_test.deliver(self.bus["access_token"], root).status, 200)
-        self.upload(self.bus, geofence_events=root["geofence_events"], events=[*root["events"], event(now - 500, "ignition", "off")])
+        self.upload(self.bus, geofence_events=root["geofence_events"],
+                    events=[*root["events"], event(now - 500, "ignition", "off")])
         self.assertEqual(sorted(self.alerts(f"?device={self.bus['id']}")), sorted([*wanted, ("off", "bus", "off")]))
         for query, count in (("?group=south", 7), ("?group=north", 2), ("?kind=trip", 1), ("?limit=3", 3)):
             self.assertEqual(len(self.listed("alerts" + query)), count, query)
@@ -222,7 +227,8 @@ class Findings(Alerts):
         self.rule("low", "battery", percent=20)
 
         def tell(level: float | None, count: int):
-            self.upload(self.van, status={"state": "tracking", "pending": 0, **({} if level is None else {"battery_level": level})})
+            battery = {} if level is None else {"battery_level": level}
+            self.upload(self.van, status={"state": "tracking", "pending": 0, **battery})
             self.assertEqual(len(self.alerts()), count, level)
 
         for level, count in ((0.5, 0), (0.2, 0), (0.19, 1), (0.1, 1), (None, 1), (0.21, 1), (0.19, 1), (0.25, 1), (0.19, 2)):
@@ -240,7 +246,8 @@ class Findings(Alerts):
     def test_a_failing_vehicle(self):
         self.rule("failing", "failing")
         for status, count in (({"state": "tracking", "receiver": "ok"}, 0), ({"state": "stopped", "receiver": "no_fix"}, 0),
-                              ({"state": "tracking", "receiver": "something new"}, 0), ({"state": "tracking", "receiver": "no_device"}, 1),
+                              ({"state": "tracking", "receiver": "something new"}, 0),
+                              ({"state": "tracking", "receiver": "no_device"}, 1),
                               ({"state": "tracking", "receiver": "no_fix"}, 1), ({"receiver": "no_fix"}, 1),
                               ({"state": "tracking", "receiver": "ok"}, 1), ({"state": "tracking", "receiver": "stale"}, 2)):
             self.upload(self.van, status=status)
@@ -325,7 +332,8 @@ class RuleTexts(Alerts):
         changed = self.ask("PUT", path, self.admin, other)
         self.assertEqual((changed.status, changed.json["webhook"], changed.json["mail"]), (200, "https://example.org/…", []))
         self.assertNotIn("secret", changed.json)
-        self.assertEqual(self.rows("SELECT webhook, secret FROM alert_rules"), [["https://example.org/T0/secret", rule["secret"]]])
+        self.assertEqual(self.rows("SELECT webhook, secret FROM alert_rules"),
+                         [["https://example.org/T0/secret", rule["secret"]]])
         renewed = self.ask("PUT", path, self.admin, {**other, "secret": "new"}).json["secret"]
         self.assertNotEqual(renewed, rule["secret"])
         none = self.ask("PUT", path, self.admin, {**other, "webhook": ""})
@@ -349,8 +357,10 @@ class RuleTexts(Alerts):
         for wrong in ({"name": ""}, {"name": "x" * 101}, {"name": "a\nb"}, {"kind": "spee"}, {"kilometers_per_hour": 0},
                       {"kilometers_per_hour": 1001}, {"kilometers_per_hour": 1.5}, {"minutes": 5}, {"type": "on"}, {"fence": "x"},
                       {"kind": "silence"}, {"kind": "silence", "kilometers_per_hour": None, "minutes": 4}, {"device": 0},
-                      {"device": 1, "group": "north"}, {"webhook": "ftp://example.org"}, {"webhook": "http://example.org/\r\nX: y"},
-                      {"webhook": "http://ada:x@example.org"}, {"webhook": "http://example.org/" + "x" * 2000}, {"mail": "ada@example.org"},
+                      {"device": 1, "group": "north"}, {"webhook": "ftp://example.org"},
+                      {"webhook": "http://example.org/\r\nX: y"},
+                      {"webhook": "http://ada:x@example.org"}, {"webhook": "http://example.org/" + "x" * 2000},
+                      {"mail": "ada@example.org"},
                       {"mail": ["ada@example.org\r\nBcc: eve@example.org"]}, {"mail": ["ada"]}, {"mail": ["a@example.org"] * 11},
                       {"mail": "all"}, {"mail_interval_seconds": 59}, {"mail_interval_seconds": 86_401}, {"secret": "mine"}):
             with self.subTest(wrong):

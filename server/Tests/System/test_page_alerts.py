@@ -71,7 +71,8 @@ class AlertScreenTests(PageTest):
         self.happen("Van Alexanderplatz", "power", "lost")
         found = page.get_by_role("table", name="Alerts").locator("tbody tr")
         wait_for(lambda: found.count() == 1, "the alert")
-        self.assertRegex(found.inner_text(), r"Van Alexanderplatz\s+External power lost\s+Theft <i>\s+Webhook (is waiting|was sent)")
+        self.assertRegex(
+            found.inner_text(), r"Van Alexanderplatz\s+External power lost\s+Theft <i>\s+Webhook (is waiting|was sent)")
         # A reader sees the alert, and no rules.
         reader = self.page("rita", "#/alerts")
         reader.get_by_role("row", name=re.compile("Van Alexanderplatz External power lost")).wait_for()

@@ -75,7 +75,10 @@ let package = Package(
             ["CServerCrypto", "CServerCurl", "ServerStore", beekond("Base"), beekond("Envelope")]),
         target(
             "Fences",
-            ["Accounts", "EnvelopeReader", "ServerStore", beekond("Base"), beekond("Envelope"), beekond("Tracking")]),
+            [
+                "Accounts", "EnvelopeReader", "ServerStore", beekond("Base"), beekond("Envelope"),
+                beekond("Tracking"),
+            ]),
         target(
             "Page",
             [
@@ -87,7 +90,8 @@ let package = Package(
         target(
             "API",
             [
-                "Accounts", "Alerts", "CServerClock", "Commands", "EnvelopeReader", "Fences", "Page", "ServerStore",
+                "Accounts", "Alerts", "CServerClock", "Commands", "EnvelopeReader", "Fences", "Page",
+                "ServerStore",
                 beekond("Base"),
                 beekond("Envelope"),
                 beekond("Tracking"),

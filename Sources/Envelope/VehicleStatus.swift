@@ -27,7 +27,7 @@ package struct VehicleStatus: Equatable, Sendable {
     package var heartbeat: Int?
     /// Names of the commands that the destination's server may ask for; nil: nothing is said of them.
     package var commands: [String]?
-    /// Of the geofences that servers have added; nil: nothing is said of them.
+    /// A summary of the geofences that servers have added; nil: nothing is said of them.
     package var fences: Geofences.Summary?
 
     package init(

@@ -40,7 +40,7 @@ extension Geofences {
         }
     }
 
-    /// Of the fences that servers have added.
+    /// A summary of the fences that servers have added.
     package var summaryOfServers: Summary {
         let fences = ofServers.map(\.fence)
         return Summary(count: fences.count, digest: fences.reduce(0) { $0 &+ $1.fingerprint })

@@ -16,13 +16,15 @@ import Testing
     @Test("those of an independent program") func known() throws {
         #expect(try Self.circle().fingerprint == 0x6EB9_0C31_7F0D_118B)
         let triangle = try Geofence(
-            id: "Büro", ring: [[11.5, 48.1], [11.51, 48.1], [11.51, 48.11]], notifiesOnExit: false, dwell: 600)
+            id: "Büro", ring: [[11.5, 48.1], [11.51, 48.1], [11.51, 48.11]], notifiesOnExit: false, dwell: 600
+        )
         #expect(triangle.fingerprint == 0x748E_E349_223A_9CC7)
     }
 
     @Test("another for each difference, the same for none") func differences() throws {
         let fences = try [
-            Self.circle(), Self.circle("Depot"), Self.circle(latitude: 52.51630001), Self.circle(longitude: 13.37770001),
+            Self.circle(), Self.circle("Depot"), Self.circle(latitude: 52.51630001),
+            Self.circle(longitude: 13.37770001),
             Self.circle(radius: 151), Self.circle(entry: false), Self.circle(exit: false),
             Self.circle(entry: false, exit: false), Self.circle(dwell: 1),
         ]

@@ -42,7 +42,7 @@ struct ReaderSnapshot: Sendable {
     var newest: NewestLocation?
     /// The geofences that there are now; nil before they have been read.
     var fences: [Geofence]?
-    /// Of those that servers have added; nil before they have been read.
+    /// A summary of the geofences that servers have added; nil before they have been read.
     var fencesOfServers: Geofences.Summary?
     /// What the next stored row carries.
     var extras: [String: String] = [:]

@@ -16,7 +16,7 @@ final class FenceKeeper {
     var eventSession: Session?
     /// All of them, for the board; nil before they have been read.
     private(set) var known: [Geofence]?
-    /// Of those that servers have added; nil before they have been read.
+    /// A summary of the geofences that servers have added; nil before they have been read.
     private(set) var ofServers: Geofences.Summary?
     /// What the small file beside the database says of the states.
     private var keptInside: Set<Int64>?

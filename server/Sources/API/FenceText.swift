@@ -41,7 +41,8 @@ enum FenceText {
         }
         guard draft.groups.count + draft.devices.count <= Fences.mostTargets else {
             throw Problem(
-                field: "devices", "a fence can name \(Fences.mostTargets) groups and devices; make a group of them")
+                field: "devices",
+                "a fence can name \(Fences.mostTargets) groups and devices; make a group of them")
         }
         return draft
     }

@@ -96,7 +96,9 @@ struct FleetFences: Sendable {
                 let states = try Fences.states(
                     of: fence, in: book, for: viewer, after: list.last, limit: Self.atOnce, in: session)
                 for state in states {
-                    let text = Array((list.count > 0 ? ",\n" : "\n").utf8) + FenceText.object(named: "device", state.device, state)
+                    let text =
+                        Array((list.count > 0 ? ",\n" : "\n").utf8)
+                        + FenceText.object(named: "device", state.device, state)
                     guard try piece.add(text) else { return false }
                     list.last = state.device
                     list.count += 1

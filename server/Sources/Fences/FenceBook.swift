@@ -10,7 +10,7 @@ package struct FenceBook: Sendable {
     /// A fence as a vehicle is told of it.
     package struct Entry: Equatable, Sendable {
         package var number: Int64
-        /// Its id in the vehicle.
+        /// The id of the fence in the vehicle.
         package var name: String
         /// What the vehicle makes of it; see `Geofence.fingerprint`.
         package var fingerprint: UInt64

@@ -25,7 +25,8 @@ package enum FenceOrders {
         package var counter: Int64?
 
         package init(
-            device: Int64, status: [UInt8]?, age: Timestamp, now: Timestamp, latest: Timestamp, counter: Int64?
+            device: Int64, status: [UInt8]?, age: Timestamp, now: Timestamp, latest: Timestamp,
+            counter: Int64?
         ) {
             self.device = device
             self.status = status
@@ -43,18 +44,18 @@ package enum FenceOrders {
 
     /// What there is to do for a vehicle.
     package enum Finding: Equatable, Sendable {
-        /// It has what it is to have, and that is what it reports.
+        /// The vehicle has what it is to have, and that is what it reports.
         case settled(digest: UInt64?)
         /// Nothing is to be done before this moment, or before it says that its state is another.
         case holds(until: Timestamp?)
-        /// It is on the way, or the fleet has changed since the book was read.
+        /// Orders are on the way, or the fleet has changed since the book was read.
         case open
     }
 
     /// The commands that go with an answer.
     package struct Offer: Sendable {
         package var commands: [WaitingCommand]
-        /// Of their signed list.
+        /// The counter of their signed list; nil: it is not signed.
         package var counter: Int64?
     }
 
@@ -281,7 +282,8 @@ package enum FenceOrders {
                 Dictionary(
                     elements.compactMap { element in
                         (try? element.shape.geofence(element.id)).map { (element.id, $0.fingerprint) }
-                    }) { $1 }
+                    }
+                ) { $1 }
             }
         }
     }

@@ -4,15 +4,15 @@ package import ServerStore
 package struct FenceState: Equatable, Sendable {
     /// The raw values are those of the interface.
     package enum Standing: String, Sendable {
-        /// It has said so.
+        /// The vehicle has said that it has the fence.
         case taken
-        /// It has not uploaded since, or not said so yet.
+        /// The vehicle has not uploaded since, or not said so yet.
         case waiting
         case refused
     }
 
     package var device: Int64
-    /// Of the fence.
+    /// The number of the fence.
     package var number: Int64
     package var standing: Standing
     /// Why it takes none, in the vehicle's words; nil: it has said nothing against it.

@@ -150,7 +150,8 @@ package enum Fences {
     /// - Returns: false when there is none of that number.
     package static func remove(_ number: Int64, in session: any Session) throws(StoreError) -> Bool {
         try session.transaction { () throws(StoreError) in
-            let rows = try session.run("DELETE FROM fences WHERE number = $1 RETURNING number", .integer(number))
+            let rows = try session.run(
+                "DELETE FROM fences WHERE number = $1 RETURNING number", .integer(number))
             guard !rows.isEmpty else { return false }
             try session.run("DELETE FROM fence_targets WHERE fence = $1", .integer(number))
             try FleetRevision.advance(in: session)

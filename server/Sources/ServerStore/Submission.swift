@@ -101,9 +101,9 @@ package struct Receipt: Equatable, Sendable {
     package var hasOtherRows = false
     /// Something of its device is in the outbox of alerts now.
     package var hasAlerts = false
-    /// It shows the device's tokens and is another installation: it gets no commands.
+    /// Whether it came from another installation with the device's tokens, which gets no commands.
     package var isOfOther = false
-    /// It is the installation that the device is bound to, for which lists may be signed.
+    /// Whether it came from the installation that the device is bound to, for which lists may be signed.
     package var isOfBound = false
     /// Counter of the signed list with these commands: greater than any before. nil when nothing is signed.
     package var counter: Int64?

@@ -23,7 +23,9 @@ import Testing
         return FenceBook(revision: 1, isUsed: true, fences: fences).entries(of: 1, in: nil)
     }
 
-    private static func order(_ target: [FenceBook.Entry], _ end: FenceProgress.Order.End) -> FenceProgress.Order {
+    private static func order(_ target: [FenceBook.Entry], _ end: FenceProgress.Order.End)
+        -> FenceProgress.Order
+    {
         FenceProgress.Order(
             number: 1, added: Dictionary(target.map { ($0.name, $0.fingerprint) }) { $1 }, end: end)
     }
@@ -40,8 +42,10 @@ import Testing
             now = now.advanced(bySeconds: 1)
         }
         #expect(given == FenceProgress.mostInHour)
-        #expect(progress.next(target, for: .init(), room: 16, now: Self.start.advanced(bySeconds: 3599)).isEmpty)
-        #expect(!progress.next(target, for: .init(), room: 16, now: Self.start.advanced(bySeconds: 3600)).isEmpty)
+        #expect(
+            progress.next(target, for: .init(), room: 16, now: Self.start.advanced(bySeconds: 3599)).isEmpty)
+        #expect(
+            !progress.next(target, for: .init(), room: 16, now: Self.start.advanced(bySeconds: 3600)).isEmpty)
     }
 
     @Test("a clock that is set back holds nothing up for ever") func clock() {
@@ -74,9 +78,13 @@ import Testing
         var changed = FenceProgress(text: progress.text)
         #expect(changed == progress)
         let book = FenceBook(
-            revision: 2, isUsed: true, fences: [Self.fence("fence number 1", 1, radius: 7), Self.fence("fence number 2", 2)])
-        changed.refused = ["fence number 1": .init(fingerprint: target[0].fingerprint, since: 0, reason: "exists")]
-        #expect(changed.next(book.entries(of: 1, in: nil), for: .init(), room: 16, now: Self.start).count == 1)
+            revision: 2, isUsed: true,
+            fences: [Self.fence("fence number 1", 1, radius: 7), Self.fence("fence number 2", 2)])
+        changed.refused = [
+            "fence number 1": .init(fingerprint: target[0].fingerprint, since: 0, reason: "exists")
+        ]
+        #expect(
+            changed.next(book.entries(of: 1, in: nil), for: .init(), room: 16, now: Self.start).count == 1)
     }
 
     @Test("what fails for another reason waits for an hour") func failure() {
@@ -86,7 +94,9 @@ import Testing
         progress.settle(Self.order(target, .refused("failed: the disk is full")), now: Self.start)
         #expect(progress.next(target, for: .init(), room: 16, now: Self.start).isEmpty)
         #expect(progress.trouble == "failed: the disk is full")
-        #expect(progress.next(target, for: .init(), room: 16, now: Self.start.advanced(bySeconds: 3600)).count == 1)
+        #expect(
+            progress.next(target, for: .init(), room: 16, now: Self.start.advanced(bySeconds: 3600)).count
+                == 1)
     }
 
     @Test("what is damaged in the database is as nothing") func damage() {

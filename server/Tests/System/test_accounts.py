@@ -111,7 +111,8 @@ class Rights(Accounts):
             ("PUT", "/v1/users/nobody/groups"): (403, 403, 400),
             ("GET", "/v1/fences"): (403, 200, 200), ("POST", "/v1/fences"): (403, 403, 400),
             ("GET", fence): (403, 200, 200), ("GET", fence + "/devices"): (403, 200, 200),
-            ("GET", path + "/fences"): (403, 200, 200), ("PUT", fence): (403, 403, 400), ("DELETE", "/v1/fences/999"): (403, 403, 404)}
+            ("GET", path + "/fences"): (403, 200, 200), ("PUT", fence): (403, 403, 400),
+            ("DELETE", "/v1/fences/999"): (403, 403, 404)}
         cells = 0
 
         def of_another(wanted: int, where: str) -> int:

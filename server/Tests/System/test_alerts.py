@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import unittest
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -294,11 +295,14 @@ class Findings(Alerts):
                             raise
                 sent.append(one["id"])
 
+        def are_stored(many: int) -> bool:
+            return len(sent) >= many
+
         threads = [threading.Thread(target=send, args=(device,)) for device in (self.van, self.bus)]
         for thread in threads:
             thread.start()
         for round_ in range(1, 5):
-            wait_for(lambda many=round_ * 10: len(sent) >= many, "some are stored")
+            wait_for(partial(are_stored, round_ * 10), "some are stored")
             self.under_test.kill()
             self.under_test.start()
         isAtEnd.set()

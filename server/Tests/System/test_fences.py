@@ -1,4 +1,4 @@
-"""Fences of the fleet: drawn once, and in every vehicle that they are for, whatever is killed, refused, stopped or lost meanwhile."""
+"""Fences of the fleet: drawn once, and in every vehicle that they are for, whatever is killed, refused or lost meanwhile."""
 import json
 import random
 import struct
@@ -65,7 +65,8 @@ class Vehicle:
     def upload(self, loses_answer: bool = False) -> list:
         status: dict = {"state": "stopped" if self.is_stopped else "tracking", "commands": self.allowed}
         if not self.is_old:
-            status["fences"] = {"count": len(self.fences), "digest": f"{sum(map(fingerprint, self.fences.values())) % 2**64:016x}"}
+            digest = sum(map(fingerprint, self.fences.values())) % 2 ** 64
+            status["fences"] = {"count": len(self.fences), "digest": f"{digest:016x}"}
         answer = self.server.deliver(self.device["access_token"], envelope(
             0, status=status, command_results=self.results,
             device={"install_id": uuid7_of(self.id), "platform": "linux", "sdk_version": "1.0.0"}))
@@ -184,8 +185,9 @@ class Fences(ServerTest):
         self.assertEqual(self.states(depot), {van.id: "taken", bus.id: "taken", tram.id: "taken"})
         self.assertEqual(self.states(yard), {van.id: "taken"})
         spare = Vehicle(self.under_test, "spare")
-        self.assertEqual(self.send("PUT", f"/v1/fences/{depot['id']}", {
-            "name": "depot", **CIRCLE, "dwell_seconds": 600, "notify_on_exit": False, "devices": [van.id, bus.id, tram.id]}).status, 200)
+        for_three = {"name": "depot", **CIRCLE, "dwell_seconds": 600, "notify_on_exit": False,
+                     "devices": [van.id, bus.id, tram.id]}
+        self.assertEqual(self.send("PUT", f"/v1/fences/{depot['id']}", for_three).status, 200)
         self.assertEqual(spare.upload(), [])
         # Of a vehicle without fences, nothing is kept.
         self.assertEqual(self.rows(f"SELECT 1 FROM device_fences WHERE device = {spare.id}"), [])
@@ -417,7 +419,8 @@ class Fences(ServerTest):
         for vehicle in vehicles:
             vehicle.is_stopped = False
             wanted = {fence["name"]: fence for fence in drawn.values()
-                      if fence.get("all") or groups[vehicle.id] in fence.get("groups", []) or vehicle.id in fence.get("devices", [])}
+                      if fence.get("all") or groups[vehicle.id] in fence.get("groups", [])
+                      or vehicle.id in fence.get("devices", [])}
             vehicle.settle()
             self.assert_has(vehicle, *wanted)
             for name, fence in wanted.items():

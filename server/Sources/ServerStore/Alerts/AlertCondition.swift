@@ -14,10 +14,10 @@ package struct AlertCondition: Equatable, Sendable {
         case silence
         case battery
         case speed
-        /// It tracks, and its receiver does not work.
+        /// A vehicle that tracks, and whose receiver does not work.
         case failing
 
-        /// Of which types there are events, as vehicles tell them; none for what the server finds.
+        /// The types of events that there are, as vehicles tell them; none for what the server finds.
         package var types: [String] {
             switch self {
             case .geofence: ["enter", "exit", "dwell"]

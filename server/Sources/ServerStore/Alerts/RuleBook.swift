@@ -125,7 +125,7 @@ struct ToldStatus: Decodable {
 enum Speeding {
     /// Seconds without a location after which a stretch has ended.
     static let gap = 3600.0
-    /// Of one upload, the newest so many stretches count, for each rule.
+    /// Stretches of one upload that count for each rule, the newest.
     static let most = 10
 
     /// - Parameter limit: km/h.

@@ -46,7 +46,7 @@ struct Ingest: Sendable {
             )
         }
         withExtendedLifetime(lease) {}
-        if !receipt.isOfOther, let offer = await fences.orders(for: upload(submission, receipt)) {
+        if !receipt.isOfOther, let offer = await fences.orders(for: upload(submission)) {
             (receipt.commands, receipt.counter) = (offer.commands, offer.counter)
         }
         let text =
@@ -60,11 +60,10 @@ struct Ingest: Sendable {
             body: ResponseBody(byteBuffer: ByteBuffer(string: text + end)))
     }
 
-    private func upload(_ submission: Submission, _ receipt: Receipt) -> FenceOrders.Upload {
+    private func upload(_ submission: Submission) -> FenceOrders.Upload {
         FenceOrders.Upload(
             device: submission.device, status: submission.batch.remarks.status, age: submission.age,
-            now: submission.wall, latest: submission.latest,
-            counter: receipt.isOfBound ? submission.counter : nil)
+            now: submission.wall, latest: submission.latest, counter: submission.counter)
     }
 
     private func submission(

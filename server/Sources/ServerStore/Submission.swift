@@ -103,8 +103,6 @@ package struct Receipt: Equatable, Sendable {
     package var hasAlerts = false
     /// Whether it came from another installation with the device's tokens, which gets no commands.
     package var isOfOther = false
-    /// Whether it came from the installation that the device is bound to, for which lists may be signed.
-    package var isOfBound = false
     /// Counter of the signed list with these commands: greater than any before. nil when nothing is signed.
     package var counter: Int64?
 

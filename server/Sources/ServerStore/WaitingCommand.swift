@@ -69,11 +69,13 @@ package struct WaitingCommand: Equatable, Sendable {
                 .integer(now.milliseconds), .integer(device), .integer(command.number))
         }
         guard let counter, !commands.isEmpty else { return (commands, nil) }
+        // Lists are signed for the installation that the device is bound to, which has uploaded last.
         let greater = try session.run(
             """
             UPDATE presence SET counter = CASE WHEN coalesce(counter, 0) < $1 THEN $1 ELSE counter + 1 END
-            WHERE device = $2 RETURNING counter
-            """, .integer(counter), .integer(device))
+            WHERE device = $2 AND install_id IN (SELECT id FROM installations WHERE device = $2 AND state = $3)
+            RETURNING counter
+            """, .integer(counter), .integer(device), .integer(Installations.State.bound.rawValue))
         return (commands, greater.first?.first?.integer)
     }
 

@@ -1,7 +1,10 @@
 """Fences of the fleet: drawn once, and in every vehicle that they are for, whatever is killed, refused or lost meanwhile."""
+import base64
 import json
+import os
 import random
 import struct
+import subprocess
 import sys
 import unittest
 from pathlib import Path
@@ -10,7 +13,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from server_support.databases import OnPostgres, OnSQLite
-from server_support.server import FIRST_MS, Server, envelope, uuid7
+from server_support.server import FIRST_MS, PROGRAM, Server, envelope, uuid7
 from server_support.server_test import ServerTest
 from support.seeds import seed
 from support.waiting import wait_for
@@ -56,6 +59,7 @@ class Vehicle:
         self.seen: dict[str, tuple] = {}
         self.results: list[dict] = []
         self.commands = 0
+        self.answer: dict = {}
         for key, value in says.items():
             setattr(self, key, value)
 
@@ -71,6 +75,7 @@ class Vehicle:
             0, status=status, command_results=self.results,
             device={"install_id": uuid7_of(self.id), "platform": "linux", "sdk_version": "1.0.0"}))
         assert answer.status == 200, answer
+        self.answer = answer.json
         if loses_answer:
             return []
         self.results = []
@@ -427,6 +432,28 @@ class Fences(ServerTest):
                 self.assertEqual(vehicle.fences[name].get("dwell_seconds"), fence.get("dwell_seconds"))
         self.assertGreater(kills, 0)
 
+    def test_where_the_server_signs_fences_are_signed(self):
+        key = os.path.join(self.folder, "key.pem")
+        self.assertEqual(subprocess.run([PROGRAM, "key", "new", key], capture_output=True, check=False).returncode, 0)
+        self.under_test.kill()
+        self.under_test = self.make("--signing-key", key).start()
+        van = Vehicle(self.under_test, "van")
+        self.draw("depot")
+        counters = []
+        for name in ("yard", "ramp"):
+            wait_for(van.upload, "it is told")
+            signed = json.loads(base64.b64decode(self.answer_of(van)["signed"]))
+            self.assertEqual(signed["commands"], van.answer["commands"])
+            self.assertEqual(signed["install_id"], uuid7_of(van.id))
+            counters.append(signed["counter"])
+            van.settle()
+            self.draw(name)
+        self.assertLess(*counters)
+
+    def answer_of(self, vehicle: Vehicle) -> dict:
+        self.assertIn("signature", vehicle.answer)
+        return vehicle.answer
+
     def test_a_thousand_fences_come_in_lists_that_a_vehicle_takes(self):
         van = Vehicle(self.under_test, "van")
         self.draw("longest", {"polygon": big_ring()})
@@ -440,7 +467,8 @@ class Fences(ServerTest):
         self.assertEqual(refused.status, 409, refused)
         self.assertIn("more than 1000 fences", refused.json["detail"])
         self.write("UPDATE numbers SET next = next + 1 WHERE kind = 'fleet'")
-        rounds = van.settle()
+        wait_for(van.upload, "the server knows what was written beside it")
+        rounds = 1 + van.settle()
         self.assertEqual(len(van.fences), 1000)
         print(f"1,000 fences: {rounds} uploads, {van.commands} commands")
         self.assertLessEqual(van.commands, 20)

@@ -275,7 +275,6 @@ extension PostgresSession {
         for place in group.places {
             receipts[place].otherInstallation = judgements[place].change?.told
             receipts[place].isOfOther = judgements[place].standing == .other
-            receipts[place].isOfBound = judgements[place].standing == .bound
             if judgements[place].standing == .other { receipts[place].commands = [] }
             let submission = group.submission(place)
             guard judgements[place].standing == .bound, !receipts[place].commands.isEmpty,

@@ -51,7 +51,6 @@ extension SQLiteSession {
         if let new { found.append(new) }
         receipt.otherInstallation = other
         receipt.isOfOther = standing == .other
-        receipt.isOfBound = standing == .bound
         guard standing != .other else { return receipt }
         receipt.commands = try waitingCommands(for: submission)
         if standing == .bound, !receipt.commands.isEmpty, let least = submission.counter {

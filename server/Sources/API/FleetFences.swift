@@ -12,8 +12,10 @@ struct FleetFences: Sendable {
     let lists: Lists
     let keeper: FenceKeeper
 
-    /// Fences, or vehicles, that are read at once: a polygon may have 12 KiB.
+    /// Fences that are read at once: a polygon may have 12 KiB.
     private static let atOnce: Int64 = 50
+    /// Vehicles that are read at once.
+    private static let vehiclesAtOnce: Int64 = 500
 
     /// `GET /v1/fences`: those of vehicles that the viewer sees, in the order in which they were drawn.
     func all(for viewer: Viewer) async throws -> Response {
@@ -94,7 +96,8 @@ struct FleetFences: Sendable {
         ) { list, piece, session throws(StoreError) in
             while true {
                 let states = try Fences.states(
-                    of: fence, in: book, for: viewer, after: list.last, limit: Self.atOnce, in: session)
+                    of: fence, in: book, for: viewer, after: list.last, limit: Self.vehiclesAtOnce,
+                    in: session)
                 for state in states {
                     let text =
                         Array((list.count > 0 ? ",\n" : "\n").utf8)
@@ -103,7 +106,7 @@ struct FleetFences: Sendable {
                     list.last = state.device
                     list.count += 1
                 }
-                if states.count < Self.atOnce { return true }
+                if states.count < Self.vehiclesAtOnce { return true }
             }
         }
     }

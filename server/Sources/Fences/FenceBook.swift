@@ -73,6 +73,9 @@ package struct FenceBook: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// Whether there are fences for this vehicle alone, beside those of its group and of all.
+    func hasOwn(_ device: Int64) -> Bool { ofDevices[device] != nil }
+
     /// The fences that a vehicle is to have, by number.
     package func entries(of device: Int64, in group: Int64?) -> [Entry] {
         let places = Set(ofAll + (group.flatMap { ofGroups[$0] } ?? []) + (ofDevices[device] ?? []))

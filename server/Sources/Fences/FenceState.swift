@@ -29,18 +29,37 @@ extension Fences {
         of fence: FenceEntry, in book: FenceBook, for viewer: Viewer, after last: Int64, limit: Int64,
         in session: any Session
     ) throws(StoreError) -> [FenceState] {
-        try session.run(
+        let rows = try session.run(
             """
-            SELECT d.id, d.fleet_group, f.digest, f.progress FROM devices d LEFT JOIN device_fences f ON f.device = d.id
+            SELECT d.id, d.fleet_group, f.digest, f.progress FROM devices d
+                LEFT JOIN device_fences f ON f.device = d.id
             WHERE \(Viewer.condition) AND d.revoked IS NULL AND d.id > $2 AND EXISTS (
                 SELECT 1 FROM fence_targets t WHERE t.fence = $3 AND (t.kind = 0
                     OR (t.kind = 1 AND t.target = d.fleet_group) OR (t.kind = 2 AND t.target = d.id)))
             ORDER BY d.id LIMIT $4
-            """, viewer.cell, .integer(last), .integer(fence.number), .integer(limit)
-        ).compactMap { row in
+            """, viewer.cell, .integer(last), .integer(fence.number), .integer(limit))
+        // Nearly all vehicles of a group are to have the same.
+        var targets: [Int64?: Target] = [:]
+        return rows.compactMap { row in
             guard let device = row[0].integer else { return nil }
-            return state(
-                of: fence, device, row[1].integer, digest: row[2].integer, progress: row[3].text, book)
+            let group = row[1].integer
+            let isAlone = book.hasOwn(device)
+            let target =
+                (isAlone ? nil : targets[group]) ?? Target(of: fence, book.entries(of: device, in: group))
+            if !isAlone { targets[group] = target }
+            return state(of: fence, device, target, digest: row[2].integer, progress: row[3].text)
+        }
+    }
+
+    /// What a vehicle is to have, as far as one fence is concerned.
+    private struct Target {
+        /// The fence; nil where there are too many others.
+        let entry: FenceBook.Entry?
+        let digest: UInt64
+
+        init(of fence: FenceEntry, _ entries: [FenceBook.Entry]) {
+            entry = entries.first { $0.number == fence.number }
+            digest = Fences.digest(entries)
         }
     }
 
@@ -68,17 +87,15 @@ extension Fences {
     }
 
     private static func state(
-        of fence: FenceEntry, _ device: Int64, _ group: Int64?, digest: Int64?, progress: String?,
-        _ book: FenceBook
+        of fence: FenceEntry, _ device: Int64, _ target: Target, digest: Int64?, progress: String?
     ) -> FenceState {
-        let target = book.entries(of: device, in: group)
-        guard let entry = target.first(where: { $0.number == fence.number }) else {
+        guard let entry = target.entry else {
             return FenceState(
                 device: device, number: fence.number, standing: .refused,
                 reason: "it has \(FenceBook.mostOfVehicle) fences already, the most that one can have")
         }
         // Where the sums are equal, it has them all: nothing else is read.
-        let hasAll = digest.map { UInt64(bitPattern: $0) == self.digest(target) } ?? false
+        let hasAll = digest.map { UInt64(bitPattern: $0) == target.digest } ?? false
         let progress = hasAll ? nil : progress.map { FenceProgress(text: $0) }
         return state(of: entry, device, hasAll: hasAll, progress ?? FenceProgress())
     }

@@ -432,6 +432,16 @@ class Fences(ServerTest):
                 self.assertEqual(vehicle.fences[name].get("dwell_seconds"), fence.get("dwell_seconds"))
         self.assertGreater(kills, 0)
 
+    def test_an_answer_that_was_lost_comes_again_as_it_was(self):
+        van = Vehicle(self.under_test, "van")
+        self.draw("depot")
+        for _ in range(3):
+            van.upload(loses_answer=True)
+            self.assertEqual(self.rows("SELECT count(*) FROM commands")[0][0], "1")
+        van.settle()
+        self.assertEqual(van.commands, 1)
+        self.assert_has(van, "depot")
+
     def test_where_the_server_signs_fences_are_signed(self):
         key = os.path.join(self.folder, "key.pem")
         self.assertEqual(subprocess.run([PROGRAM, "key", "new", key], capture_output=True, check=False).returncode, 0)

@@ -126,7 +126,8 @@ enum StoredExamples {
         #expect(
             next
                 == [
-                    ("claim", 1), ("fence", 1), ("fleet", 1), ("group", 1), ("link", 1), ("mail", 1), ("rule", 1),
+                    ("claim", 1), ("fence", 1), ("fleet", 1), ("group", 1), ("link", 1), ("mail", 1),
+                    ("rule", 1),
                     ("rules", 1),
                     ("user", 4),
                 ].map {

@@ -1,4 +1,5 @@
 """What the tests of beekon-server share. They use the support of beekond's own tests, too."""
+import glob
 import os
 import sys
 from pathlib import Path
@@ -6,6 +7,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[4]
 sys.path.insert(0, str(ROOT / "Tests" / "System"))
 sys.path.insert(0, str(ROOT / "etc" / "demo"))
+# The tests run in the root's environment; what only the server's tests need is in an environment of its own.
+for folder in glob.glob(str(ROOT / "server" / ".build" / "venv" / "lib" / "python3*" / "site-packages")):
+    sys.path.append(folder)
 
 # Where beekon-server is.
 SERVER_BIN = os.environ.get("BEEKON_SERVER_BIN", str(ROOT / "server" / ".build" / "debug"))

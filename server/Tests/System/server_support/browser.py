@@ -1,18 +1,10 @@
 """Chromium, driven over its DevTools protocol by Playwright, which `make test-server` installs from PyPI."""
 from __future__ import annotations
 
-import glob
 import importlib
 import os
 import shutil
-import sys
 from typing import Any
-
-import server_support
-
-# The tests run in the root's environment; what only the server's tests need is in an environment of its own.
-for folder in glob.glob(str(server_support.ROOT / "server" / ".build" / "venv" / "lib" / "python3*" / "site-packages")):
-    sys.path.append(folder)
 
 CHROMIUM = shutil.which("chromium") or ""
 

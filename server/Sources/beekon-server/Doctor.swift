@@ -107,7 +107,7 @@ struct Doctor: AsyncParsableCommand {
         if let trouble = alerts.mailTrouble { complain("\(trouble); no mail is sent") }
         if alerts.mailRules > 0, !alerts.mailServer, alerts.mailTrouble == nil {
             complain(
-                "\(alerts.mailRules) rules ask for mail, and no mail server is configured: smtp and smtp_from"
+                "rules that ask for mail: \(alerts.mailRules), and no mail server is configured: smtp and smtp_from"
             )
         }
         if alerts.isShutIn {

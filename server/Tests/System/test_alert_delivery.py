@@ -267,7 +267,8 @@ class Configuration(DeliveryTest):
         self.assertNotIn("alerts", self.doctor())
         self.rule(name="mail", mail=[ADA])
         self.rule(name="far", webhook="https://hooks.example.org/x")
-        self.assertIn("BAD   alerts: 1 rules ask for mail, and no mail server is configured: smtp and smtp_from", self.doctor())
+        self.assertIn("BAD   alerts: rules that ask for mail: 1, and no mail server is configured: smtp and smtp_from",
+                      self.doctor())
         server.stop()
         # What the unit says, and the drop-in takes back.
         server.environment = {"BEEKON_SERVER_NETWORK": "local"}

@@ -272,6 +272,15 @@ class Findings(Alerts):
         self.assertEqual((len(found), min(alert["timestamp"] for alert in found)), (100, iso(now + 20_000)))
         self.assertEqual(len(self.listed("events?limit=1000")), 300)
 
+    def test_no_word_of_a_vehicle_keeps_its_upload_from_being_stored(self):
+        """A text of a database has no NUL, and JSON may say one."""
+        self.rule("any", "geofence", type="dwell")
+        self.upload(self.van, events=[event(self.start, "dwell", "dwell", subject="de\0pot")])
+        self.upload(self.bus, events=[event(self.start, "dwell", "dwell", subject="depot")])
+        self.assertEqual(self.alerts(), [("any", "van", "dwell"), ("any", "bus", "dwell")])
+        said = {alert["name"]: (alert["data"]["text"], alert["data"]["fence"]) for alert in self.listed("alerts")}
+        self.assertEqual(said, {"van": ("van stays in depot", "de\0pot"), "bus": ("bus stays in depot", "depot")})
+
     def test_killed_again_and_again(self):
         """Each event that was acknowledged has its alert, and none has two."""
         self.rule("on", "ignition")

@@ -206,7 +206,9 @@ extension Alert {
         let rule = entry.rule
         let kind = entry.condition.kind.rawValue
         let digest = Digest.sha256(Array("\(rule.id)/\(vehicle.id)/\(kind)/\(source)".utf8))
-        let text = text.prefixOf(bytes: Self.longestText)
+        // Neither database takes a NUL in a text, and a vehicle's JSON may say one.
+        let text = String(decoding: text.utf8.lazy.filter { $0 != 0 }, as: UTF8.self)
+            .prefixOf(bytes: Self.longestText)
         let start =
             "{\"kind\":\"\(kind)\"" + (type.map { ",\"type\":\(JSONText.string($0))" } ?? "")
             + ",\"timestamp\":\"\(time.iso8601)\",\"rule\":\(JSONText.string(rule.name))"

@@ -54,7 +54,8 @@ class DescriptionTests(ServerTest):
             "--exclude-path", "/v1/batches", "--exclude-path", "/v1/logs", "--exclude-path-regex", "^/v1/fences")
         # The first run has put out whom it found. No schema says whether a polygon's edges meet.
         self.run_schemathesis(
-            self.under_test.add_user("eve", "admin"), "--include-path-regex", "^/v1/fences", "--exclude-checks", "positive_data_acceptance")
+            self.under_test.add_user("eve", "admin"), "--include-path-regex", "^/v1/fences", "--exclude-checks",
+            "positive_data_acceptance")
         # One of its own: the first run has revoked whom it found.
         device = self.under_test.add_device("van of the second run")
         self.run_schemathesis(

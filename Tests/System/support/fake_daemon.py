@@ -28,15 +28,18 @@ class FakeDaemon:
         # After this many it says nothing more, until it is stopped.
         self.hold_after: int | None = None
         self._stopped = threading.Event()
+        self._clients: list[socket.socket] = []
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(path)
         self._listener.listen(16)
         threading.Thread(target=self._accept, daemon=True).start()
 
     def stop(self):
+        """As when it ends: nobody is answered any more."""
         self._stopped.set()
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
+        for end in (self._listener, *self._clients):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         if os.path.exists(self.path):
             os.unlink(self.path)
@@ -47,6 +50,7 @@ class FakeDaemon:
                 client, _ = self._listener.accept()
             except OSError:
                 return
+            self._clients.append(client)
             threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client):

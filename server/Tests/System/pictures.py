@@ -6,11 +6,17 @@ Usage: pictures.py [--sim .build/debug/beekon-sim]; BEEKON_SERVER_BIN names the 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
 import html
+import http.server
+import json
 import subprocess
 import sys
 import tempfile
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +25,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "etc/demo"))
 from places import PLACES
 from server_support import fleet
 from server_support.browser import Browser
-from server_support.server import Server
+from server_support.server import Server, iso, uuid7
+from support.waiting import wait_for
 
 ROOT = Path(__file__).resolve().parents[3]
 DOCS = ROOT / "docs"
@@ -74,6 +81,83 @@ class Drives:
         return found
 
 
+class Gateway(http.server.BaseHTTPRequestHandler):
+    """Accepts each webhook."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@contextlib.contextmanager
+def gateway() -> Iterator[str]:
+    """The address of a receiver of webhooks."""
+    listener = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Gateway)
+    threading.Thread(target=listener.serve_forever, daemon=True).start()
+    try:
+        yield f"http://gateway.localhost:{listener.server_port}/hooks/fleet"
+    finally:
+        listener.shutdown()
+        listener.server_close()
+
+
+def square(place: tuple, meters: float) -> list:
+    north, east = meters / 111_320, meters / 64_000
+    return [[place[1] + east * x, place[0] + north * y] for x, y in ((-1, -1), (1, -0.8), (1.2, 0.9), (-0.9, 1))]
+
+
+def fill(server: Server, devices: dict, webhook: str) -> None:
+    """Fences that most of the vehicles have taken, rules, and what they found."""
+    admin = server.add_user("painter", "admin")
+
+    def make(path: str, **fields: Any) -> None:
+        answer = server.ask("POST", path, admin, json.dumps(fields).encode())
+        assert answer.status == 201, answer
+
+    for group, names in (("Couriers", ("Courier 7", "Courier 8")), ("Trucks", ("Truck 1", "Truck 2"))):
+        assert server.verb("group", "add", group).returncode == 0
+        for name in names:
+            assert server.verb("device", "edit", str(devices[name]["id"]), "--group", group).returncode == 0
+    make("/v1/fences", name="Depot", latitude=PLACES[6][0], longitude=PLACES[6][1], radius_meters=450, all=True)
+    make("/v1/fences", name="Harbour", polygon=square(PLACES[1], 700), all=True, dwell_seconds=600)
+    make("/v1/fences", name="Old town", polygon=square(PLACES[9], 500), groups=["Couriers"])
+    make("/v1/rules", name="Theft", kind="power", type="lost", webhook=webhook)
+    make("/v1/rules", name="Arrivals", kind="geofence", type="enter", fence="Depot", group="Trucks", webhook=webhook)
+    make("/v1/rules", name="Receivers", kind="failing", webhook=webhook)
+    make("/v1/rules", name="Night", kind="trip", type="started", group="Couriers")
+    for name in ("Truck 1", "Truck 2", "Courier 8", "Bus 100", "Bus 200"):
+        token = devices[name]["access_token"]
+        told = fleet.upload(server, token, [])["commands"]
+        fleet.upload(server, token, [], command_results=[
+            {"id": command["id"], "command": command["command"], "ok": True} for command in told])
+    now = int(time.time() * 1000)
+
+    def happen(name: str, ago: int, kind: str, type_: str, subject: str | None = None) -> None:
+        moment = now - ago * 1000
+        event = {"id": uuid7(moment), "type": type_, "timestamp": iso(moment)}
+        if kind == "geofence":
+            fleet.upload(server, devices[name]["access_token"], [], geofence_events=[{**event, "geofence_id": subject}])
+        else:
+            fleet.upload(server, devices[name]["access_token"], [],
+                         events=[{**event, "kind": kind, **({"subject": subject} if subject else {})}])
+
+    for step in ((2900, "trip", "started"), (1800, "trip", "ended"), (1790, "ignition", "off")):
+        happen("Courier 8", *step)
+    happen("Truck 2", 2400, "geofence", "enter", "Depot")
+    happen("Truck 2", 1500, "dwell", "dwell", "Depot")
+    happen("Truck 2", 900, "geofence", "exit", "Depot")
+    happen("Van Alexanderplatz", 620, "power", "lost")
+    happen("Courier 7", 300, "trip", "started")
+    happen("Courier 7", 302, "ignition", "on")
+    fleet.upload(server, devices["Van Tempelhof"]["access_token"], [], status=fleet.status(receiver="no_fix"))
+    wait_for(lambda: not any(alert.get("webhook") == "waiting" for alert in
+                             server.ask("GET", "/v1/alerts", admin).json["alerts"]), "the webhooks")
+
+
 def signed_in(browser: Browser, server: Server, screen: str, options: dict) -> Any:
     page = browser.context(**options).new_page()
     page.goto(f"{server.url}/{screen}")
@@ -99,7 +183,8 @@ def screens(browser: Browser, server: Server, devices: dict) -> None:
             ("sign-in", None, DESK), ("fleet", "#/fleet", DESK), ("map", "#/map", DESK), ("map-dark", "#/map", {**DESK, **DARK}),
             ("day", day, DESK), ("day-phone", day, PHONE), ("fleet-phone", "#/fleet", PHONE),
             ("commands", f"{day}?tab=commands", DESK),
-            ("reports", "#/reports", DESK), ("fences", "#/fences", DESK), ("devices", "#/devices", DESK),
+            ("events", "#/events", DESK), ("alerts", "#/alerts", DESK), ("reports", "#/reports", DESK),
+            ("fences", "#/fences", DESK), ("devices", "#/devices", DESK),
             ("users", "#/users", DESK)):
         if screen is None:
             page = browser.context(**options).new_page()
@@ -129,11 +214,12 @@ def main() -> int:
     parser.add_argument("--sim", default=str(ROOT / ".build/debug/beekon-sim"), metavar="FILE", help="beekon-sim")
     chosen = parser.parse_args()
     fleet.day = Drives(chosen.sim).day
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, gateway() as webhook:
         server = Server(folder, options=("--map", str(TOWN)))
         browser = Browser()
         try:
             devices = fleet.make(server)
+            fill(server, devices, webhook)
             screens(browser, server, devices)
             terminal(browser)
         finally:

@@ -37,8 +37,9 @@ def status(**replaced) -> dict:
 INSTALLATIONS: dict[str, str] = {}
 
 
-def upload(server: Server, token: str, locations: list, by_a_copy: bool = False, **replaced):
-    """In batches, as a vehicle does, or another installation that has its tokens."""
+def upload(server: Server, token: str, locations: list, by_a_copy: bool = False, **replaced) -> dict:
+    """In batches, as a vehicle does, or another installation that has its tokens. Returns the last answer."""
+    answer = None
     for start in range(0, max(1, len(locations)), 1000):
         part = locations[start:start + 1000]
         moment = int(time.time() * 1000)
@@ -48,6 +49,8 @@ def upload(server: Server, token: str, locations: list, by_a_copy: bool = False,
                        "platform": "linux", "sdk_version": "0.1.0", "model": "Raspberry Pi 4"},
             "locations": part, "geofence_events": [], **(replaced if start + 1000 >= len(locations) else {})})
         assert answer.status == 200, answer
+    assert answer
+    return answer.json
 
 
 def day(first_ms: int, seconds: int, home: tuple = HOME, step: int = 1) -> list:

@@ -11,6 +11,7 @@ import datetime
 import html
 import http.server
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -170,8 +171,9 @@ def signed_in(browser: Browser, server: Server, screen: str, options: dict) -> A
 
 
 def take(page: Any, name: str) -> None:
-    # The pictures of the map are there, and nothing moves.
-    page.wait_for_function("[...document.querySelectorAll('img.leaflet-tile')].every(tile => tile.complete)")
+    # The pictures of the map are there, none is still fading in, and nothing moves.
+    page.wait_for_function(
+        "[...document.querySelectorAll('img.leaflet-tile')].every(tile => tile.complete && tile.style.opacity === '1')")
     page.wait_for_function("document.getAnimations().every(one => one.playState !== 'running')")
     page.screenshot(path=str(DOCS / f"page-{name}.jpg"), type="jpeg", quality=82)
 
@@ -196,6 +198,9 @@ def screens(browser: Browser, server: Server, devices: dict) -> None:
             page.get_by_role("tabpanel", name="Trips").get_by_role("button").last.click()
             page.get_by_role("slider", name="Time").press("PageUp")
             page.evaluate("() => { document.activeElement.blur(); document.getElementById('main').scrollTop = 0; }")
+        if name == "fences":
+            page.get_by_text("Depot", exact=True).click()
+            page.get_by_text(re.compile(r"\d vehicles? ha")).wait_for()
         take(page, name)
         page.context.close()
 

@@ -42,7 +42,7 @@ enum Advice {
         if let directory, !names.isEmpty { advice += " in \(Text.cut(Text.safe(directory), to: 200))" }
         advice += ": damaged, gone, or not all of it could be read; journalctl -u beekond says what to do."
         if !asides.isEmpty {
-            advice += " A database that was put aside is shown until it is moved elsewhere or deleted."
+            advice += " A database that was moved aside is shown until it is moved elsewhere or deleted."
         }
         return advice
     }

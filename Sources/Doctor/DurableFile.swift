@@ -42,7 +42,7 @@ struct DurableFile {
     var before: DurableFile { DurableFile(folder: folder, name: name + ".before") }
 
     /// Renames it to `NAME.before`; a file of that name is gone then.
-    func putAside() throws(Failure) {
+    func moveAside() throws(Failure) {
         try rename(from: path, to: before.path)
     }
 

@@ -344,7 +344,7 @@ package struct Enrollment {
         guard path == file.path else {
             let other = DurableFile(
                 folder: String(path[..<slash]), name: String(path[path.index(after: slash)...]))
-            return try other.putAside()
+            return try other.moveAside()
         }
         try file.keepBefore()
         if let newKey, keyFile.exists, !keyFile.holds(newKey) { try keyFile.keepBefore() }

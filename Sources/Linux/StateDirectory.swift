@@ -69,7 +69,7 @@ package struct StateDirectory: Sendable {
     ///
     /// - Returns: the new path.
     /// - Throws: also when 99 such names are taken (EEXIST).
-    package func putAside(_ name: String) throws(SystemError) -> String {
+    package func moveAside(_ name: String) throws(SystemError) -> String {
         for number in 1...99 {
             let target = file("\(name).aside-\(number)")
             guard try !files.exists(target) else { continue }

@@ -85,9 +85,9 @@ struct DestinationCommand: ParsableCommand {
                 try common.print(
                     result,
                     text: [
-                        result.owed == 0
+                        result.added == 0
                             ? "nothing to add: all that is stored of that time has been queued for \(name) before"
-                            : "\(Quantity.count(result.owed)) more pending for \(name): \(common.whenItGoes(to: name))"
+                            : "\(Quantity.count(result.added)) more pending for \(name): \(common.whenItGoes(to: name))"
                     ])
             }
         }

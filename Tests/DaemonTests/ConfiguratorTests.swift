@@ -201,7 +201,7 @@ struct ConfiguratorTests {
     }
 
     @Test(
-        "a file of them that is damaged, foreign or of the future is put aside",
+        "a file of them that is damaged, foreign or of the future is moved aside",
         arguments: [
             "", "{", "[]", "null", "{}", "{\"version\":1}", "{\"version\":1,\"settings\":[]}",
             "{\"version\":2,\"settings\":{}}", "{\"version\":\"1\",\"settings\":{}}", "\u{0}\u{0}\u{0}",

@@ -141,7 +141,7 @@ struct ServedSettingsTests {
     }
 
     @Test(
-        "a file of them that is no good is put aside and told of; what was set here, and rows, are not concerned",
+        "a file of them that is no good is moved aside and told of; what was set here, and rows, are not concerned",
         arguments: ["", "{", "{\"version\":2,\"settings\":{}}", "\u{0}"])
     func damaged(content: String) throws {
         let bench = try bench()

@@ -115,7 +115,7 @@ struct TokenKeeperTests {
         #expect(keeper.check(isForced: false, now: now) == .due(hasToken: false))
     }
 
-    @Test("tokens that are damaged are put aside, and the board says so")
+    @Test("tokens that are damaged are moved aside, and the board says so")
     func damaged() throws {
         keeper.configure(sync(), now: now)
         try directory.write("state/tokens", [1, 2, 3])

@@ -6,7 +6,7 @@ import Support
 import Testing
 
 /// A disk that does not give what it holds: for a while, or at one place for good. Found by seeds 47, 56 and 264 of the simulated
-/// world: a sound database was put aside, and as little could be read of it.
+/// world: a sound database was moved aside, and as little could be read of it.
 @Suite struct ReadingTests {
     private let seed = sampleSeed()
 
@@ -68,7 +68,7 @@ import Testing
         disk.fault = {
             let isDatabase = $0.path.contains("beekon.db") && !$0.path.hasSuffix("-wal")
             let isThere = bad.contains($0.offset / 4096 * 4096)
-            // As it is called before and after it is put aside; not the one that takes its place.
+            // As it is called before and after it is moved aside; not the one that takes its place.
             let isOld = $0.path.hasSuffix(".unread") || !((try? self.hasAside(disk)) ?? false)
             return $0.kind == .read && isDatabase && isThere && isOld ? .fail(EIO) : .goOn
         }
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test("a deletion is not done while what was put aside cannot be listed") func deletion() throws {
+    @Test("a deletion is not done while what was moved aside cannot be listed") func deletion() throws {
         let disk = try left()
         _ = try disk.open("/state/beekon.db.corrupt-1", .create)
         let household = try Household(on: disk)

@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test("a damaged database is put aside and read to its end, wherever a kill or a cut interrupts that")
+    @Test("a damaged database is moved aside and read to its end, wherever a kill or a cut interrupts that")
     func salvage() throws {
         let damaged = SimulatedDisk(seed: seed)
         do {

@@ -7,7 +7,7 @@ import Tracking
 
 @testable import Storage
 
-/// A damaged database must never keep the daemon from starting: it is sound after all, or put aside, or, when a later
+/// A damaged database must never keep the daemon from starting: it is sound after all, or moved aside, or, when a later
 /// version wrote it, refused and left alone. BEEKOND_LONG=1 tries all
 /// that the corpus has, and flips more bits.
 @Suite struct CorruptionTests {
@@ -106,7 +106,7 @@ import Tracking
         store.close()
         let again = try Store(directory: folder.path, options: StoreOptions(destinations: .main))
         try use(again, &ids)
-        guard again.takeEvents().isEmpty else { throw Unsound(what: "put aside at the second start") }
+        guard again.takeEvents().isEmpty else { throw Unsound(what: "moved aside at the second start") }
         try look(folder)
         return (isQuarantined ? .quarantined : isQuarantinedNow ? .quarantinedAtWork : .sound, duration)
     }

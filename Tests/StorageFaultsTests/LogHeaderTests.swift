@@ -139,7 +139,7 @@ import Tracking
         #expect(Store.account(ofDatabase: folder.database).contains("cannot be read"))
         #expect(try folder.read("beekon.db-wal") == log)
         unlink(folder.database)
-        #expect(try Store.putAsideForeign(in: folder.path, as: "beekon.db.foreign-1"))
+        #expect(try Store.moveAsideForeign(in: folder.path, as: "beekon.db.foreign-1"))
         #expect(try folder.read("beekon.db.foreign-1-wal") == log)
     }
 

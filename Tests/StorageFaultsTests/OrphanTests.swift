@@ -65,7 +65,7 @@ import Testing
         again.close()
         let opened = try Store(directory: folder.path, options: StoreOptions(destinations: .main))
         guard case .quarantined(let name, let reason, let salvaged) = opened.takeEvents().first else {
-            Issue.record("nothing was put aside")
+            Issue.record("nothing was moved aside")
             return
         }
         #expect(reason.contains("WAL"))
@@ -76,7 +76,7 @@ import Testing
         #expect(opened.counts().pending == salvaged + 1)
     }
 
-    @Test("one in which nothing was committed is no database, and nothing is put aside")
+    @Test("one in which nothing was committed is no database, and nothing is moved aside")
     func uncommitted() throws {
         let source = try Folder()
         let first = try store(source, 1..<3)

@@ -237,7 +237,7 @@ struct CommandJournalTests {
             "CREATE TABLE alien (a)")
         try workshop.reopen()
         guard case .quarantined(let name, _, _) = store.takeEvents().first else {
-            Issue.record("nothing was put aside")
+            Issue.record("nothing was moved aside")
             return
         }
         #expect(name.hasSuffix(".salvaged"))

@@ -67,7 +67,7 @@ struct DestinationRun: ~Copyable {
         case 890..<900: try did("latest for \(name)") { try $0.deliverLatest(name) }
         case 900..<930: try did("squeeze") { try $0.squeeze() }
         case 930..<950: try did("delete") { try $0.delete() }
-        case 950..<953: try did("put aside") { try $0.putAside() }
+        case 950..<953: try did("moved aside") { try $0.moveAside() }
         case 953..<975: try did("restart") { try $0.restart() }
         default: try did("crash") { try $0.crash() }
         }
@@ -385,12 +385,12 @@ struct DestinationRun: ~Copyable {
         try #require(store.takeEvents() == expected)
     }
 
-    /// The disk has come from another machine: its database is put aside, whole, and nothing of it is sent or stored here;
+    /// The disk has come from another machine: its database is moved aside, whole, and nothing of it is sent or stored here;
     /// or it was this machine's after all.
-    private mutating func putAside() throws {
+    private mutating func moveAside() throws {
         store.close()
         let name = Store.foreignName(in: directory.path, at: time(0))
-        try #require(try Store.putAsideForeign(in: directory.path, as: name))
+        try #require(try Store.moveAsideForeign(in: directory.path, as: name))
         guard random.chance(0.7) else {
             try Store.takeBackForeign(in: directory.path, as: name)
             return try open()

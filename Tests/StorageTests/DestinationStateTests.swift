@@ -19,7 +19,7 @@ struct DestinationStateTests {
         try Connection(path: workshop.directory.file("beekon.db"), access: .readWrite).execute(
             "CREATE TABLE alien (a)")
         try workshop.reopen()
-        #expect(!workshop.store.takeEvents().isEmpty, "it was put aside")
+        #expect(!workshop.store.takeEvents().isEmpty, "it was moved aside")
     }
 
     private func value(_ counter: DestinationCounter, of name: DestinationName) throws -> Int64 {

@@ -154,7 +154,7 @@ func storedSchemaSalvaged(stored: StoredSchema) throws {
     bytes.replaceSubrange((root - 1) * page..<root * page, with: [UInt8](repeating: 0xA5, count: page))
     let workshop = try Workshop(database: bytes)
     guard case .quarantined(_, _, let salvaged) = workshop.store.takeEvents().first else {
-        Issue.record("nothing was put aside")
+        Issue.record("nothing was moved aside")
         return
     }
     // Dead letters come back as pending rows.

@@ -42,7 +42,7 @@ struct SalvageMarksTests {
 
     private func salvaged() throws -> Int {
         for case .quarantined(_, _, let salvaged) in workshop.store.takeEvents() { return salvaged }
-        throw SetUpFailed(operation: "nothing was put aside", code: 0)
+        throw SetUpFailed(operation: "nothing was moved aside", code: 0)
     }
 
     private var times: [Double] {

@@ -6,7 +6,7 @@ import Testing
 @testable import Storage
 @testable import Tracking
 
-@Suite("databases that were put aside")
+@Suite("databases that were moved aside")
 struct SalvageTests {
     private let directory: TemporaryDirectory
 
@@ -40,7 +40,7 @@ struct SalvageTests {
             workshop = try Workshop(in: directory)
             let events = workshop.store.takeEvents()
             guard case .quarantined(let name, _, let salvaged) = events.first else {
-                Issue.record("nothing was put aside")
+                Issue.record("nothing was moved aside")
                 return
             }
             #expect(name.hasSuffix(".salvaged"))
@@ -94,7 +94,7 @@ struct SalvageTests {
         try spoil(sql)
         let workshop = try Workshop(in: directory)
         guard case .quarantined(let name, _, let salvaged) = workshop.store.takeEvents().first else {
-            Issue.record("nothing was put aside")
+            Issue.record("nothing was moved aside")
             return
         }
         #expect(salvaged == readable)
@@ -150,7 +150,7 @@ struct SalvageTests {
                 CREATE TABLE alien (a)
                 """)
             workshop = try Workshop(options, in: directory)
-            #expect(!workshop.store.takeEvents().isEmpty, "it was put aside")
+            #expect(!workshop.store.takeEvents().isEmpty, "it was moved aside")
             #expect(
                 workshop.store.counts().losses == Losses(dropped: 2, expired: 1 << 52, refused: 7),
                 "numbers that damage has made are bounded")

@@ -19,7 +19,7 @@ struct SalvagedDestinationTests {
         let db = try Connection(path: workshop.directory.file("beekon.db"), access: .damaged)
         try db.execute("PRAGMA query_only = OFF; CREATE TABLE alien (a);" + sql)
         try workshop.reopen()
-        #expect(!workshop.store.takeEvents().isEmpty, "it was put aside")
+        #expect(!workshop.store.takeEvents().isEmpty, "it was moved aside")
         try workshop.store.checkLedger()
     }
 

@@ -105,7 +105,7 @@ func newerSchema(journal: String) throws {
 }
 
 @Test(
-    "what is no database is put aside, and a new one starts",
+    "what is no database is moved aside, and a new one starts",
     arguments: [
         ("garbage", Array("this is no database, whatever its name may say, and it goes on for a while".utf8)),
         ("zero pages", [UInt8](repeating: 0, count: 8192)),
@@ -115,7 +115,7 @@ func quarantine(name: String, content: [UInt8]) throws {
     try directory.write("beekon.db", content)
     let store = try Store(directory: directory.path, options: StoreOptions(durability: .normal))
     guard case .quarantined(let aside, let reason, _) = store.takeEvents().first else {
-        Issue.record("nothing was put aside")
+        Issue.record("nothing was moved aside")
         return
     }
     #expect(aside.hasPrefix(directory.file("beekon.db.corrupt-")))
@@ -130,7 +130,7 @@ func quarantine(name: String, content: [UInt8]) throws {
 }
 
 @Test(
-    "a database that lost its end is put aside, and what still reads of it is saved",
+    "a database that lost its end is moved aside, and what still reads of it is saved",
     arguments: [0.3, 0.7, 0.95])
 func truncated(part: Double) throws {
     let workshop = try Workshop()
@@ -141,7 +141,7 @@ func truncated(part: Double) throws {
         "beekon.db", Array(whole.prefix(Int(Double(whole.count) * part) / 1024 * 1024)))
     try workshop.reopen()
     guard case .quarantined(_, _, let salvaged) = workshop.store.takeEvents().first else {
-        Issue.record("nothing was put aside")
+        Issue.record("nothing was moved aside")
         return
     }
     // Leaves lie in the order in which they were written: about as much is saved as was left, unless the page that leads to
@@ -156,7 +156,7 @@ func truncated(part: Double) throws {
         "what could not be read may be read by somebody else")
 }
 
-@Test("a directory or a link in the database's place is put aside")
+@Test("a directory or a link in the database's place is moved aside")
 func notAFile() throws {
     let directory = try TemporaryDirectory()
     let inner = try Workshop()
@@ -171,7 +171,7 @@ func notAFile() throws {
     #expect(try directory.names().count { $0.contains("corrupt") } == 2)
 }
 
-@Test("damage that only a write meets is found at run time, and the database is put aside")
+@Test("damage that only a write meets is found at run time, and the database is moved aside")
 func damageAtRunTime() throws {
     let workshop = try Workshop()
     _ = try workshop.insert(1...500)

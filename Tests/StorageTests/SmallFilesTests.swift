@@ -42,7 +42,7 @@ private let damages: [(String, String)] = [
     ), (String(repeating: " ", count: (1 << 20) + 1), "too large"),
 ]
 
-@Test("a damaged file is put aside, and its copy takes its place", arguments: damages)
+@Test("a damaged file is moved aside, and its copy takes its place", arguments: damages)
 private func copyTakesItsPlace(content: String, reason: String) throws {
     let desk = try Desk()
     try desk.write("intent.json", content)
@@ -200,21 +200,21 @@ func polygons() throws {
 }
 
 @Test(
-    "another machine's database is put aside with its companions, also in two steps, and nothing is written over"
+    "another machine's database is moved aside with its companions, also in two steps, and nothing is written over"
 )
 func foreignDatabase() throws {
     let temporary = try TemporaryDirectory()
     let time = Timestamp(milliseconds: 1_805_097_600_000)
     func name() -> String { Store.foreignName(in: temporary.path, at: time) }
     #expect(name() == "beekon.db.foreign-1805097600")
-    #expect(try !Store.putAsideForeign(in: temporary.path, as: name()))
+    #expect(try !Store.moveAsideForeign(in: temporary.path, as: name()))
     try temporary.write("beekon.db", [1])
     try temporary.write("beekon.db-wal", [2])
     // A cut between the two.
     let first = name()
     #expect(rename(temporary.file("beekon.db-wal"), temporary.file(first + "-wal")) == 0)
-    #expect(try Store.putAsideForeign(in: temporary.path, as: first))
-    #expect(try Store.putAsideForeign(in: temporary.path, as: first), "once more, after a cut")
+    #expect(try Store.moveAsideForeign(in: temporary.path, as: first))
+    #expect(try Store.moveAsideForeign(in: temporary.path, as: first), "once more, after a cut")
     #expect(try temporary.read(first) == [1] && temporary.read(first + "-wal") == [2])
     #expect(name() == first + "-2")
 }

@@ -78,7 +78,7 @@ struct UnfinishedDeletionTests {
         #expect(workshop.store.counts().pending == 5)
     }
 
-    @Test("a deletion of everything removes databases that were put aside, and no file of the operator's")
+    @Test("a deletion of everything removes databases that were moved aside, and no file of the operator's")
     func aside() throws {
         let names = ["corrupt-1", "corrupt-1-wal", "foreign-1", "backup"].map { "beekon.db." + $0 }
         for name in names { try workshop.directory.write(name, [1]) }

@@ -186,7 +186,7 @@ struct VehicleTests {
         bytes.replaceSubrange((root - 1) * 1024..<root * 1024, with: [UInt8](repeating: 0xA5, count: 1024))
         let saved = try Workshop(database: bytes)
         guard case .quarantined = saved.store.takeEvents().first else {
-            Issue.record("nothing was put aside")
+            Issue.record("nothing was moved aside")
             return
         }
         #expect(try trips(saved) == [ended(1, 5), ended(6, 8)])
@@ -208,7 +208,7 @@ struct VehicleTests {
         #expect(try history.next(&cursor).first?.location?.mileage == 10)
     }
 
-    @Test("the small file reads back, and what is none is put aside")
+    @Test("the small file reads back, and what is none is moved aside")
     func file() throws {
         let directory = try TemporaryDirectory()
         let files = SmallFiles(try StateDirectory(directory.path))

@@ -1,8 +1,9 @@
 // Written by etc/build/methods (make manuals) from org.beekond.Tracker.varlink. Edit that, not this.
 extension Wire {
-    /// What was stored before a destination was added is owed to it as well: from that time on, or all of it.
-    /// What it has ever been owed is not owed to it again. Returns how many rows that were. Needs admin
-    /// rights. InvalidConfiguration for one that is not configured any more; so does Resend.
+    /// Sends a destination what was stored before it was added, too: from that time on, or all of it. Rows
+    /// that it has ever been sent, or that are pending for it, are left out. Returns how many rows were
+    /// added. Needs admin rights. InvalidConfiguration for one that is not configured any more; so does
+    /// Resend.
     package enum BackfillDestination: ControlMethod {
         package static let name = "org.beekond.Tracker.BackfillDestination"
 
@@ -19,10 +20,10 @@ extension Wire {
         }
 
         package struct Result: Codable, Sendable, Equatable {
-            package var owed: Int
+            package var added: Int
 
-            package init(owed: Int) {
-                self.owed = owed
+            package init(added: Int) {
+                self.added = added
             }
         }
     }

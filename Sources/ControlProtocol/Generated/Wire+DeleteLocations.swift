@@ -2,7 +2,7 @@
 extension Wire {
     /// Everything at or before the time, or everything, in which case no position remains. kept names what
     /// may still hold positions from before the time because nothing can be cut out of it: files that were
-    /// put aside, and the free space of a database too large to be rewritten meanwhile; absent: nothing.
+    /// moved aside, and the free space of a database too large to be rewritten meanwhile; absent: nothing.
     /// Needs admin rights. RateLimited while another deletion is in progress.
     package enum DeleteLocations: ControlMethod {
         package static let name = "org.beekond.Tracker.DeleteLocations"

@@ -1,11 +1,11 @@
 // Written by etc/build/methods (make manuals) from org.beekond.Tracker.varlink. Edit that, not this.
 extension Wire {
     /// One destination: main, which is [sync], or a table [destination.NAME]. deliver is all or latest.
-    /// orphaned: it is not configured any more, and what it is owed waits until it is again, or is forgotten.
-    /// format and deliver are then absent. With deliver latest nothing is queued: sync.pending is what it was
-    /// owed as all, and it is orphaned while that waits. dropped and pruned count rows that it was owed, as
-    /// in StoreStatus, while there are other destinations, too. adopted_revision is the number of the change
-    /// of settings (revision of Status) that its uploads go by; absent while there are none.
+    /// orphaned: it is not configured any more, and its pending rows wait until it is again, or is forgotten.
+    /// format and deliver are then absent. With deliver latest nothing is queued: sync.pending is left from
+    /// deliver all, and it is orphaned while that waits. dropped and pruned count rows that were pending for
+    /// it, as in StoreStatus, while there are other destinations, too. adopted_revision is the number of the
+    /// change of settings (revision of Status) that its uploads go by; absent while there are none.
     package struct Destination: Codable, Sendable, Equatable {
         package var name: String
         package var format: String?

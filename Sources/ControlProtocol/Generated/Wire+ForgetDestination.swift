@@ -1,8 +1,8 @@
 // Written by etc/build/methods (make manuals) from org.beekond.Tracker.varlink. Edit that, not this.
 extension Wire {
-    /// A destination that is not configured any more is forgotten: what it is owed, its frozen batches, its
-    /// dead letters, its tokens. Rows that nobody else is owed are deleted; removed is their number. Needs
-    /// admin rights. RateLimited while its last request ends.
+    /// Forgets a destination that is not configured any more: what is pending for it, its frozen batches, its
+    /// dead letters, its tokens. Rows that are pending for no other are deleted; removed is their number.
+    /// Needs admin rights. RateLimited while its last request ends.
     package enum ForgetDestination: ControlMethod {
         package static let name = "org.beekond.Tracker.ForgetDestination"
 

@@ -8,10 +8,11 @@ extension Wire {
     /// since SetOdometer, as far as it is stored for good; absent while the database has yet to say. degraded
     /// lists problems, one word each: storage, files, loss (of rows that were never received, within the last
     /// hour), config, clock, source, vehicle, sync, auth. Empty when all is well. damaged_files, with files:
-    /// the names of those in the state directory; a database that was put aside and could not all be read is
-    /// one until somebody moves or deletes it. vehicle is absent where nothing of it is configured. revision:
-    /// how many changes of the settings have come into force since the start, by Configure, ResetConfig,
-    /// ResetServerConfig, Reload or the server; adopted_revision: which of them tracking goes by.
+    /// the names of those in the state directory; a database that was moved aside and could not all be read
+    /// is one until somebody moves or deletes it. vehicle is absent where nothing of it is configured.
+    /// revision: how many changes of the settings have come into force since the start, by Configure,
+    /// ResetConfig, ResetServerConfig, Reload or the server; adopted_revision: which of them tracking goes
+    /// by.
     package struct Status: Codable, Sendable, Equatable {
         package var version: String
         package var installId: String

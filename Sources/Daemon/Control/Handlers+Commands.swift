@@ -124,7 +124,7 @@ extension Handlers {
             of: try DestinationName(checking: parameters.destination),
             from: try parameters.from.map(Timestamp.init(checking:)))
         return try give(.backfill(work), request, as: Wire.BackfillDestination.self) {
-            $0.count.map { .init(owed: $0) }
+            $0.count.map { .init(added: $0) }
         }
     }
 

@@ -16,7 +16,7 @@ enum Pages {
 
 extension Handlers {
     /// History reads come from the read-only connection, which is opened for each and closed after it: so none of them
-    /// holds on to a database that has been put aside meanwhile.
+    /// holds on to a database that has been moved aside meanwhile.
     func openHistory() throws -> History {
         do {
             return try History(directory: status.directory.path, on: status.directory.files)

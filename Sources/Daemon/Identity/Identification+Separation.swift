@@ -25,7 +25,7 @@ extension Identification {
         let former = SmallFiles.Identity(installID: marked.installID, signs: Installation.signs(of: marked))
         try files.write(foreign: former, beside: plan.database)
         // All of it, before it is asked for anything: without its WAL it would get a new one.
-        let hasRows = try Store.putAsideForeign(in: directory.path, as: plan.database, on: directory.files)
+        let hasRows = try Store.moveAsideForeign(in: directory.path, as: plan.database, on: directory.files)
         let tracks = try takeIntentAlong(plan, session, &result)
         for name in try directory.names() where TokenStore.holdsSecrets(name) { try directory.remove(name) }
         // Where the other machine was.

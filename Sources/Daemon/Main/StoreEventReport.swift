@@ -1,7 +1,7 @@
 internal import Storage
 
 extension Store.Event {
-    /// Logs it, and shows a damaged log in the status; a database that was put aside shows itself.
+    /// Logs it, and shows a damaged log in the status; a database that was moved aside shows itself.
     func report(_ board: Board) {
         if case .logDamaged = self { board.note(damaged: "beekon.db-wal") }
         switch self {

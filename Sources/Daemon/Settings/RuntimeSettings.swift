@@ -122,7 +122,7 @@ struct RuntimeSettings {
         } catch {
             switch error.code {
             // It is a link, a directory, too large, or somebody else's.
-            case ELOOP, EINVAL, EISDIR, EFBIG: return (nil, putAside(name, error.description))
+            case ELOOP, EINVAL, EISDIR, EFBIG: return (nil, moveAside(name, error.description))
             default:
                 let text = "\(maker.settings) cannot be read (\(error.advice))"
                 return (nil, LoadResult(complaint: text, isUnreadable: true))
@@ -135,10 +135,10 @@ struct RuntimeSettings {
         else {
             let found = try? decoder.decode(Version.self, from: Data(bytes))
             let isOther = found.map { $0.version != Self.version } ?? false
-            return (nil, putAside(name, isOther ? "of another version of beekond" : "damaged"))
+            return (nil, moveAside(name, isOther ? "of another version of beekond" : "damaged"))
         }
         guard content.settings.count <= Layers.limit else {
-            return (nil, putAside(name, "more than \(Layers.limit) settings"))
+            return (nil, moveAside(name, "more than \(Layers.limit) settings"))
         }
         let values = content.settings.compactMapValues { ProposedValue($0).value }
         let others = content.settings.keys.filter { values[$0] == nil }
@@ -152,12 +152,12 @@ struct RuntimeSettings {
         return (bytes, found)
     }
 
-    private func putAside(_ name: String, _ reason: String) -> LoadResult {
+    private func moveAside(_ name: String, _ reason: String) -> LoadResult {
         let start = "\(maker.settings) are invalid (\(reason)): "
         do {
-            return LoadResult(complaint: start + "they are kept as \(try directory.putAside(name))")
+            return LoadResult(complaint: start + "they are kept as \(try directory.moveAside(name))")
         } catch {
-            return LoadResult(complaint: start + "they cannot be put aside (\(error))")
+            return LoadResult(complaint: start + "they cannot be moved aside (\(error))")
         }
     }
 

@@ -69,7 +69,7 @@ extension UploadReport {
     func tokensDamaged(aside: String) {
         Log.error(
             .tokenFailed,
-            "the stored tokens are damaged and were put aside as \(aside); those of the configuration are used"
+            "the stored tokens are damaged and were moved aside as \(aside); those of the configuration are used"
         )
     }
 

@@ -43,7 +43,7 @@ extension Quarantine {
         return true
     }
 
-    /// Names of such copies, the oldest first. The WAL of a database that was put aside has that beside it.
+    /// Names of such copies, the oldest first. The WAL of a database that was moved aside has that beside it.
     private func loneLogs(of path: String) throws(StorageError) -> [String] {
         let names = try asideNames(of: path)
         return names.filter {

@@ -2,7 +2,7 @@ internal import Linux
 
 /// The names of damaged databases, as a kill or a power cut at any moment leaves them:
 ///
-/// - `.corrupt-TIME.unread`: put aside, and not yet salvaged, or not to the end.
+/// - `.corrupt-TIME.unread`: moved aside, and not yet salvaged, or not to the end.
 /// - `.corrupt-TIME`: salvaged as far as it could be read.
 /// - `.corrupt-TIME.salvaged`: all that it held has been imported.
 ///
@@ -16,7 +16,7 @@ extension Quarantine {
     /// Renames the database with its companions.
     ///
     /// - Returns: the path that it will have in the end, without `unreadSuffix`.
-    func putAside(_ path: String) throws(StorageError) -> String {
+    func moveAside(_ path: String) throws(StorageError) -> String {
         let base = path + ".corrupt-\(files.time())"
         var target = base
         var number = 1
@@ -28,9 +28,9 @@ extension Quarantine {
         return target
     }
 
-    /// Completes the renaming of a database that is being put aside.
+    /// Completes the renaming of a database that is being moved aside.
     ///
-    /// - Returns: the databases that were put aside and not salvaged to the end, without their suffix.
+    /// - Returns: the databases that were moved aside and not salvaged to the end, without their suffix.
     func unread(_ path: String) throws(StorageError) -> [String] {
         let directory = Self.directory(of: path)
         let prefix = path.dropFirst(directory.count + 1) + ".corrupt-"
@@ -72,7 +72,7 @@ extension Quarantine {
         return (target, removed)
     }
 
-    /// Names of the databases in this directory that were put aside and not all read: what is left in them is nowhere else.
+    /// Names of the databases in this directory that were moved aside and not all read: what is left in them is nowhere else.
     func unsavedNames(of path: String) -> [String] {
         let prefix = path.dropFirst(Self.directory(of: path).count + 1) + ".corrupt-"
         return ((try? names(in: Self.directory(of: path))) ?? []).filter { name in

@@ -20,7 +20,7 @@ extension Quarantine {
         try write(page, to: path)
     }
 
-    /// One that was put aside must not be opened, because SQLite would delete the WAL. It is kept as it is: without
+    /// One that was moved aside must not be opened, because SQLite would delete the WAL. It is kept as it is: without
     /// the pages that describe the tables, nothing in it can be found.
     func isOrphan(_ path: String) throws(StorageError) -> Bool {
         guard try size(path) ?? 0 == 0 else { return false }

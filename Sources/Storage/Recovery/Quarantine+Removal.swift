@@ -1,9 +1,9 @@
 internal import Glibc
 internal import Linux
 
-/// What a deletion does with databases that were put aside.
+/// What a deletion does with databases that were moved aside.
 extension Quarantine {
-    /// Names of the databases in the directory that were put aside, with their companions.
+    /// Names of the databases in the directory that were moved aside, with their companions.
     func asideNames(of path: String) throws(StorageError) -> [String] {
         let directory = Self.directory(of: path)
         let name = path.split(separator: "/").last.map(String.init) ?? path
@@ -16,7 +16,7 @@ extension Quarantine {
     /// Removes them.
     func removeAside(of path: String) throws(StorageError) {
         let directory = Self.directory(of: path)
-        // The database last: companions without one mean that it is being put aside.
+        // The database last: companions without one mean that it is being moved aside.
         for name in try asideNames(of: path).reversed() {
             do throws(SystemError) {
                 try files.remove(directory + "/" + name)

@@ -27,7 +27,7 @@ struct Quarantine: Sendable {
     /// 0.05 s for 100,000 of them, because the large tables have no further index; and flash decays while the power
     /// is off.
     ///
-    /// - Throws: an error of kind `corrupt` for a database that must be put aside, and `newerSchema`.
+    /// - Throws: an error of kind `corrupt` for a database that must be moved aside, and `newerSchema`.
     func check(_ path: String) throws(StorageError) {
         try checkKind(path)
         if try size(path) ?? 0 == 0 {

@@ -2,9 +2,9 @@ internal import Base
 internal import SQLite
 internal import Tracking
 
-/// What is still readable in a database that was put aside, read piecewise: its size and contents are unknown.
+/// What is still readable in a database that was moved aside, read piecewise: its size and contents are unknown.
 ///
-/// It is imported when the database is put aside, not by a command: a backend is waiting for the rows, and there is no
+/// It is imported when the database is moved aside, not by a command: a backend is waiting for the rows, and there is no
 /// operator on board to give commands. All of it is, however long that takes: what comes back is up to the file alone, not to
 /// how fast the machine is. `SalvageProgress` says meanwhile that it goes on. Rows that had been uploaded already may come
 /// back with it; they carry the ids that the backend knows them by.

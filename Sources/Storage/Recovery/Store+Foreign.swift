@@ -3,7 +3,7 @@ package import Linux
 internal import SQLite
 
 /// The database of another machine, which arrived with a copy of its disk. Its rows must not be uploaded from here:
-/// it is put aside like a damaged database, and nothing in it is deleted.
+/// it is moved aside like a damaged database, and nothing in it is deleted.
 extension Store {
     /// The prefix of the names of such databases.
     package static let foreignPrefix = "beekon.db.foreign-"
@@ -29,7 +29,7 @@ extension Store {
     /// be open.
     ///
     /// - Returns: whether anything exists under that name now.
-    package static func putAsideForeign(
+    package static func moveAsideForeign(
         in directory: String, as name: String, on files: any Files = SystemFiles()
     ) throws(StorageError) -> Bool {
         let quarantine = Quarantine(files)

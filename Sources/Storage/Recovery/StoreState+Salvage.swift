@@ -3,7 +3,7 @@ internal import SQLite
 
 /// What is done with a damaged database, once another stands in its place.
 extension StoreState {
-    /// Imports what is still readable in one that was put aside.
+    /// Imports what is still readable in one that was moved aside.
     ///
     /// Rows that cannot be written, for lack of space say, stay in the old file, which is then kept: a working store matters
     /// more than they do.

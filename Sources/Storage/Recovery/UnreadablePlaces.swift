@@ -1,7 +1,7 @@
 internal import Linux
 
 /// Places of a database and its log that the disk does not give. SQLite's check takes that for damage, but a disk that fails for a
-/// while gives them again, and a database that were put aside meanwhile would be salvaged from the same disk, of which as little
+/// while gives them again, and a database that were moved aside meanwhile would be salvaged from the same disk, of which as little
 /// can be read.
 struct UnreadablePlaces: Equatable {
     /// Bytes that are read at once: the smallest that a disk loses.

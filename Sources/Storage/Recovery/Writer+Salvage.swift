@@ -34,7 +34,7 @@ extension Writer {
             if !knowsAges, let ages { try tables.counters.set(ages) }
             if settings > 0 { try tables.counters.set(Self.odometerSettings, to: settings) }
             try adopt(destinations)
-            // Of files that were put aside before this one.
+            // Of files that were moved aside before this one.
             for (mark, value) in marks where try tables.counters.value(mark) == 0 {
                 try tables.counters.set(mark, to: value)
             }

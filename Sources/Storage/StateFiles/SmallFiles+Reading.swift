@@ -41,7 +41,7 @@ extension SmallFiles {
         package var name: String
         /// What is wrong with it.
         package var reason: String
-        /// The path under which it is kept; nil when it is not there, or could not be put aside.
+        /// The path under which it is kept; nil when it is not there, or could not be moved aside.
         package var aside: String?
         /// The copy of the file was good and has replaced it.
         package var isRestored = false
@@ -79,7 +79,7 @@ extension SmallFiles {
             return Reading(content: nil, trouble: found.first(where: \.isPassing) ?? found.first)
         }
         var reported = trouble ?? Trouble(name: name, reason: "it is gone")
-        if reported.isOfDisk { reported = putAside(name, reported.reason) }
+        if reported.isOfDisk { reported = moveAside(name, reported.reason) }
         reported.isRestored = !reported.isPassing
         // Written again at the next start if that fails now.
         if !reported.isPassing { try? directory.replace(name, with: copied) }
@@ -95,7 +95,7 @@ extension SmallFiles {
                 return (bytes, content, nil)
             }
             let reason = bytes.isEmpty ? "empty" : bytes.allSatisfy { $0 == 0 } ? "zeros" : "damaged"
-            return ([], nil, putAside(name, reason))
+            return ([], nil, moveAside(name, reason))
         } catch {
             switch error.code {
             // Too many files are open, there is no memory, or it is not ours to open: it may be intact.
@@ -105,13 +105,13 @@ extension SmallFiles {
             case EIO:
                 let reason = error.description
                 return ([], nil, Trouble(name: name, reason: reason, isPassing: true, isOfDisk: true))
-            default: return ([], nil, putAside(name, error.description))
+            default: return ([], nil, moveAside(name, error.description))
             }
         }
     }
 
-    private func putAside(_ name: String, _ reason: String) -> Trouble {
-        Trouble(name: name, reason: reason, aside: try? directory.putAside(name))
+    private func moveAside(_ name: String, _ reason: String) -> Trouble {
+        Trouble(name: name, reason: reason, aside: try? directory.moveAside(name))
     }
 
     /// Durable when it returns.

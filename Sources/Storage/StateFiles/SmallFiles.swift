@@ -2,7 +2,7 @@ package import Linux
 
 /// The small files beside the database: what must survive its loss.
 ///
-/// An unreadable file is put aside and reported; it never prevents the start.
+/// An unreadable file is moved aside and reported; it never prevents the start.
 package struct SmallFiles: Sendable {
     let directory: StateDirectory
 

@@ -14,7 +14,7 @@ package struct Deletion: Sendable {
     package internal(set) var removed = 0
     /// Nothing is left to remove.
     package var isFinished: Bool { stage == .done }
-    /// Names of files that were put aside and that nothing can be cut out of: they are kept when there is a cutoff.
+    /// Names of files that were moved aside and that nothing can be cut out of: they are kept when there is a cutoff.
     package internal(set) var kept: [String] = []
     var stage = Stage.rows
     /// Attempts to empty the log.

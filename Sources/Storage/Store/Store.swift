@@ -36,7 +36,7 @@ package final class Store: Sendable {
     /// Outside the state, because readers must not wait for a write that the disk holds up.
     private let published = Mutex(StoreCounts())
 
-    /// Opens `beekon.db` in the state directory, making it when it is missing. A damaged one is put aside.
+    /// Opens `beekon.db` in the state directory, making it when it is missing. A damaged one is moved aside.
     ///
     /// A disk that is full or fails is no reason not to start: the first operation opens it, when it can.
     ///

@@ -223,7 +223,7 @@ struct StoreState: ~Copyable {
             try openAsItIs()
         } catch {
             guard error.kind == .corrupt else { throw error }
-            unread.append(try quarantine.putAside(path))
+            unread.append(try quarantine.moveAside(path))
             doubts.damage = nil
             reason = error.message
             writer = try Writer.open(path, options: options, on: quarantine.files)

@@ -9,7 +9,7 @@ internal import SQLite
 /// orders them by arrival; it is never reused, even after the table has been emptied, because `sessions` records it.
 ///
 /// The columns of a WITHOUT ROWID table's key must come first: otherwise quick_check of SQLite 3.40 finds "NULL value in
-/// rejected.ts" and the like in rows that are sound, and a sound database would be put aside.
+/// rejected.ts" and the like in rows that are sound, and a sound database would be moved aside.
 enum Schema {
     static let version = Int64(migrations.count)
     /// Page size of a new database; one that is there keeps its own.

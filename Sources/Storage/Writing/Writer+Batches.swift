@@ -37,7 +37,7 @@ extension Writer {
         return try tables.batches.read(batch, of: destination, session: session)
     }
 
-    /// The batch under the numbers of this database: another may have been put aside while it was being sent.
+    /// The batch under the numbers of this database: another may have been moved aside while it was being sent.
     func known(_ batch: FrozenBatch) throws(SQLiteError) -> FrozenBatch {
         let frozen = ledger[batch.destination].queue.frozen
         if frozen.contains(where: { $0.isOf(batch) }) { return batch }

@@ -2,7 +2,7 @@ internal import Base
 internal import SQLite
 
 /// What a deletion does besides deleting rows, so that no position remains: in the memory of the sessions, in
-/// databases that were put aside, in free space of this one, in its log.
+/// databases that were moved aside, in free space of this one, in its log.
 extension Writer {
     /// Maximum number of bytes in remaining rows for a deletion with a cutoff to rewrite the database: the copy is
     /// made in memory, and fixes wait for it. 100,000 locations take less.

@@ -27,13 +27,13 @@ package struct TokenStore: Sendable {
     }
 
     /// Whether a file in the state directory would let others upload in the name of this installation: the tokens,
-    /// including those put aside, their key, and what it enrols with.
+    /// including those moved aside, their key, and what it enrols with.
     package static func holdsSecrets(_ file: String) -> Bool {
         [name, keyName, EnrolmentNonce.name].contains { file == $0 || file.hasPrefix($0 + ".") }
             || file.hasPrefix(name + "-")
     }
 
-    /// Whether a file in the state directory has tokens of this destination, those put aside included.
+    /// Whether a file in the state directory has tokens of this destination, those moved aside included.
     package static func holds(_ file: String, tokensOf destination: DestinationName) -> Bool {
         let name = name(of: destination)
         return file == name || file.hasPrefix(name + ".")
@@ -66,7 +66,7 @@ package struct TokenStore: Sendable {
         self.credentials = credentials
     }
 
-    /// What is stored; a damaged file is put aside.
+    /// What is stored; a damaged file is moved aside.
     ///
     /// - Throws: when the file is there and cannot be read.
     package func load() throws(SystemError) -> Content {
@@ -79,7 +79,7 @@ package struct TokenStore: Sendable {
         } catch {
             // The file may be intact: too many are open, there is no memory, or it is not ours to open.
             if error.isForbidden || [EMFILE, ENFILE, ENOMEM].contains(error.code) { throw error }
-            return .damaged(aside: try directory.putAside(name))
+            return .damaged(aside: try directory.moveAside(name))
         }
         do throws(TokenEnvelope.Refusal) {
             let text = try TokenEnvelope.open(bytes, with: keys(), of: owner)
@@ -93,7 +93,7 @@ package struct TokenStore: Sendable {
             case .damaged: break
             }
         }
-        return .damaged(aside: try directory.putAside(name))
+        return .damaged(aside: try directory.moveAside(name))
     }
 
     /// Seals and writes the record; when this returns, a power cut cannot undo it.
@@ -111,7 +111,7 @@ package struct TokenStore: Sendable {
             guard let envelope = TokenEnvelope.seal(text, with: key, of: owner, nonce: nonce) else {
                 throw Failure(description: "libcrypto failed")
             }
-            if !isOverwriting { _ = try directory.putAside(name) }
+            if !isOverwriting { _ = try directory.moveAside(name) }
             try directory.replace(name, with: envelope)
         } catch let failure as Failure {
             throw failure

@@ -122,7 +122,7 @@ class QueueTests(CtlTest):
     def test_what_is_put_back_says_when_it_goes(self):
         for words, method, reply in (
             (["resend", "--from", "-2h"], "Resend", {"requeued": 3}), (["rejected", "retry"], "RetryRejected", {"requeued": 3}),
-            (["destination", "backfill", "main"], "BackfillDestination", {"owed": 3}),
+            (["destination", "backfill", "main"], "BackfillDestination", {"added": 3}),
         ):
             with self.subTest(words):
                 daemon = self.fake_daemon(**{method: reply}, GetStatus=status(sync={"state": "uploading", "pending": 3}))

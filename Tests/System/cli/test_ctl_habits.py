@@ -258,7 +258,7 @@ class ProgressTests(CtlTest):
     def test_a_long_resend_and_backfill_count_up(self):
         for method, reply, words in (
             ("Resend", {"requeued": 99_958}, ["resend", "--from", "-2h"]),
-            ("BackfillDestination", {"owed": 99_958}, ["destination", "backfill", "main"]),
+            ("BackfillDestination", {"added": 99_958}, ["destination", "backfill", "main"]),
         ):
             daemon = self.slow(method, reply, lambda asked: 1000 * asked)
             self.assertRegex(self.on_terminal(daemon, *words), r"\r[^\r]*\d,000 ")

@@ -162,7 +162,7 @@ SCREENS: dict[str, tuple] = {
     "resend": (["resend", "--from", "2h"], {"Resend": {"requeued": 99_958}}, 0),
     "retry": (["rejected", "retry"], {"RetryRejected": {"requeued": 20}}, 0),
     "backfill": (["destination", "backfill", "traccar"], {
-        "BackfillDestination": {"owed": 1234}, "GetStatus": SEVERAL}, 0),
+        "BackfillDestination": {"added": 1234}, "GetStatus": SEVERAL}, 0),
     "odometer": (["odometer"], {}, 0),
     "ignition": (["ignition", "show"], {}, 0),
     "delete": (["delete", "--before", "yesterday"], {"GetLocationCount": {"locations": 100_000, "unsent": 20}}, 1),

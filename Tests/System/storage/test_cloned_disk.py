@@ -79,7 +79,7 @@ class CloneTest(SystemTest):
                 if name.startswith("beekon.db.foreign-") and not name.endswith(("-wal", "-shm"))]
 
     def check_separated(self, copy, state="tracking"):
-        """It has its own identity, and exactly the rows of the original have been set aside."""
+        """It has its own identity, and exactly the rows of the original have been moved aside."""
         status = copy.status()
         self.assertNotEqual(status["install_id"], self.installation)
         self.assertFalse(os.path.exists(os.path.join(copy.state, "enrolment-nonce")))

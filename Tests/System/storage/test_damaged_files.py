@@ -1,4 +1,4 @@
-"""Small files that the flash has damaged: each is set aside, logged and shown, and none ends tracking silently."""
+"""Small files that the flash has damaged: each is moved aside, logged and shown, and none ends tracking silently."""
 import json
 import os
 import sys

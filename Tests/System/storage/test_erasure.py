@@ -60,7 +60,7 @@ class ErasureTests(SystemTest):
         self.assertEqual(traces(daemon.state, place), [])
 
     def test_everything(self):
-        """Stored, uploaded, rejected, frozen, parked there, and in a database that was set aside."""
+        """Stored, uploaded, rejected, frozen, parked there, and in a database that was moved aside."""
         receiver = self.backend(answers=[200, 422])
         gps, daemon, _ = self.begun(60, sync={"url": receiver.url, "batch_size": 20},
                                     tracking={"stationary_mode": "keep_tracking", "stationary_after_seconds": 30})
@@ -110,7 +110,7 @@ class ErasureTests(SystemTest):
         self.check_gone(daemon)
 
     def test_up_to_a_time(self):
-        """Their bytes vanish from the database and its log; the answer names what was set aside."""
+        """Their bytes vanish from the database and its log; the answer names what was moved aside."""
         gps, daemon, times = self.begun(30)
         kept = self.at(gps, daemon, LATER, 10)
         aside = os.path.join(daemon.state, "beekon.db.corrupt-1800000000.salvaged")

@@ -137,7 +137,7 @@ class StoreFaultTests(unittest.TestCase):
                 kills += not life.is_complete
                 if life.is_complete:
                     break
-            print(f"killed at {call} while putting aside: {kills} times")
+            print(f"killed at {call} while moving aside: {kills} times")
             self.assertGreater(kills, 0, call)
             total += kills
         self.assertGreater(total, 3)

@@ -1,4 +1,4 @@
-"""A damaged database is put aside and what reads of it is imported, also when that is killed at any call.
+"""A damaged database is moved aside and what reads of it is imported, also when that is killed at any call.
 
 strace kills the store-exerciser (Tests/Tools) while it opens the database; then the real code opens what is left.
 """

@@ -83,7 +83,7 @@ class SalvagedFormatsTests(SystemTest):
         owed = self.pending(daemon)
         for name in servers:
             wait_for(functools.partial(self.is_drained, daemon, name), f"{name} has everything")
-        self.assertTrue([name for name in os.listdir(daemon.state) if ".corrupt-" in name], "it was set aside")
+        self.assertTrue([name for name in os.listdir(daemon.state) if ".corrupt-" in name], "it was moved aside")
         counts = {name: len(set(server.ids)) for name, server in servers.items()}
         for name, server in servers.items():
             with self.subTest(name):

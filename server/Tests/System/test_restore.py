@@ -65,7 +65,7 @@ class RestoreTest(ServerTest):
         return self.under_test.verb("restore", path or self.copy)
 
     def before(self) -> list:
-        """The databases that were put aside."""
+        """The databases that were moved aside."""
         return [path for path in sorted(glob.glob(self.under_test.database + ".before-*")) if not path.endswith("-wal")]
 
     def check_restored(self):
@@ -87,7 +87,7 @@ class RestoreTests(RestoreTest):
         self.post(1)
 
     def test_back_again(self):
-        """What was put aside is a database with its log, and so a backup like any other."""
+        """What was moved aside is a database with its log, and so a backup like any other."""
         server = self.prepare()
         self.assertEqual(self.restore().returncode, 0)
         done = self.restore(self.before()[0])

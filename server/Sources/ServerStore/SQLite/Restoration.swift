@@ -22,7 +22,7 @@ package struct Restoration {
 
     /// Makes the database from a backup; with the log beside it, if there is one.
     ///
-    /// - Parameter time: names what is put aside.
+    /// - Parameter time: names what is moved aside.
     /// - Returns: where the old one is now; nil when there was none.
     package func restore(_ backup: String, at time: Timestamp) throws(StoreError) -> String? {
         do throws(StoreError) {
@@ -34,7 +34,7 @@ package struct Restoration {
             if FileIdentity(path) != nil { removePart() }
             throw error
         }
-        let old = try putAside(at: time)
+        let old = try moveAside(at: time)
         try Files.rename(part, path)
         try Files.sync(folder)
         return old
@@ -113,7 +113,7 @@ package struct Restoration {
     // MARK: The old one
 
     /// - Returns: its name now; nil when there was none.
-    private func putAside(at time: Timestamp) throws(StoreError) -> String? {
+    private func moveAside(at time: Timestamp) throws(StoreError) -> String? {
         let log = path + "-wal"
         // Of one that was cut short: the log has its new name already, and still the old one.
         let twin = try twin(of: log)
@@ -153,7 +153,7 @@ package struct Restoration {
 
     private static let aside = ".before-"
 
-    /// Another name of the file, among those that are put aside.
+    /// Another name of the file, among those that are moved aside.
     private func twin(of log: String) throws(StoreError) -> String? {
         guard let identity = FileIdentity(log) else { return nil }
         let base = path.split(separator: "/").last ?? ""

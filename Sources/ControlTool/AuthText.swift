@@ -20,10 +20,11 @@ package enum AuthText {
         return lines
     }
 
-    /// The state, and when the token expires.
+    /// The state, and when a token that is not dead expires.
     static func summary(_ auth: Wire.AuthStatus, clock: Clock, palette: Palette) -> [String] {
         let text = StatusText.auth(auth, palette: palette)
-        guard let expiry = auth.expiresAt else { return [text] }
+        // A token that the server refuses is not good until then.
+        guard auth.state != "dead", let expiry = auth.expiresAt else { return [text] }
         let verb = (clock.secondsSince(expiry) ?? 0) > 0 ? "expired" : "expires"
         return [text, "\(verb) \(clock.age(expiry)), \(clock.local(expiry))"]
     }

@@ -59,7 +59,7 @@ struct EnrollCommand: ParsableCommand {
     @Option(help: "Add the server as a further destination of this name (with --format: that of the format).")
     var destination: String?
 
-    @Flag(help: "Take the place of the server that is configured; its file is kept as FILE.before.")
+    @Flag(help: "Take the place of another server that is configured; its file is kept as FILE.before.")
     var replace = false
 
     @Flag(help: "Print a unit of systemd that does this at the first start; ask and write nothing.")
@@ -183,7 +183,8 @@ struct EnrollCommand: ParsableCommand {
             try common.print(
                 result,
                 text: [
-                    "\(file) is there: nothing is changed. To enrol anew, remove it first.", words,
+                    "\(file) is there: nothing is changed. To enrol anew, move it away first: sudo mv \(file) \(file).before",
+                    words,
                     result.text,
                 ]
                 .compactMap(\.self))

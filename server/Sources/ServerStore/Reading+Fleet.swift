@@ -26,7 +26,7 @@ package struct StoredAlert: Sendable {
     /// nil: it goes to none, or was too old to be sent.
     package var webhook: Delivery?
     package var mail: Delivery?
-    /// Why the webhook has failed; nil: it has not.
+    /// Why the last attempt of the webhook, or else of a mail, has failed; nil: it has not.
     package var reason: String?
 }
 
@@ -177,7 +177,8 @@ extension Reading {
             SELECT a.id, a.device, a.rule, a.time, a.kind, a.text, a.object, d.name, r.name, a.created, a.due,
                 a.done, a.failed, a.reason, a.mail,
                 (SELECT count(*) FROM alert_recipients m WHERE m.mail = a.mail AND m.due IS NOT NULL),
-                (SELECT count(*) FROM alert_recipients m WHERE m.mail = a.mail AND m.failed IS NOT NULL)
+                (SELECT count(*) FROM alert_recipients m WHERE m.mail = a.mail AND m.failed IS NOT NULL),
+                (SELECT max(m.reason) FROM alert_recipients m WHERE m.mail = a.mail AND m.done IS NULL)
             FROM alerts a JOIN devices d ON d.id = a.device LEFT JOIN alert_rules r ON r.id = a.rule
             WHERE \(Viewer.condition)
             """
@@ -219,8 +220,9 @@ extension Reading {
             stored.webhook = .sent
         } else if row[12].integer != nil {
             stored.webhook = .failed
-            stored.reason = row[13].text
         }
+        // Of the last attempt; what was sent has none.
+        stored.reason = row[13].text ?? row[17].text
         if let mail = row[14].integer {
             let (waiting, failed) = (row[15].integer ?? 0, row[16].integer ?? 0)
             stored.mail = mail == 0 || waiting > 0 ? .waiting : failed > 0 ? .failed : .sent

@@ -51,8 +51,10 @@ class Webhooks(DeliveryTest):
         self.hook.ways = {f"/{way}": way for way in rules}
         self.happen()
         wait_for(lambda: self.metric('beekon_server_alerts_total{channel="webhook",result="failed"}') >= 3, "three failures")
-        states = {alert["rule"]["name"]: alert["webhook"] for alert in self.ask("GET", "/v1/alerts").json["alerts"]}
-        self.assertEqual(states, {"500": "waiting", "redirect": "waiting", "lost": "waiting"})
+        alerts = {alert["rule"]["name"]: alert for alert in self.ask("GET", "/v1/alerts").json["alerts"]}
+        self.assertEqual({name: alert["webhook"] for name, alert in alerts.items()},
+                         {"500": "waiting", "redirect": "waiting", "lost": "waiting"})
+        self.assertEqual(alerts["500"]["reason"], "answered 500")
         reasons = {reason for (reason,) in self.rows("SELECT reason FROM alerts")}
         self.assertIn("answered 500", reasons)
         self.assertIn("answered 302: redirects are not followed", reasons)
@@ -166,6 +168,7 @@ class Mails(DeliveryTest):
                 self.happen()
                 wait_for(lambda: sink.of(BOB), "the mail of the other")
                 wait_for(lambda: self.rows(f"SELECT 1 FROM alert_recipients WHERE reason = '{refusal}'"), "the refusal")
+                self.assertEqual(self.ask("GET", f"/v1/alerts?rule={rule['id']}").json["alerts"][0]["reason"], refusal)
                 self.assertEqual(sink.of(ADA), [])
                 # Another alert meanwhile is in the next mail, which does not wait for who refuses.
                 self.happen()

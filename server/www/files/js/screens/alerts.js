@@ -81,7 +81,8 @@ export function screen(main, parts, values) {
 function told({ webhook, mail, reason }) {
     const parts = [deliveries.webhook[webhook], deliveries.mail[mail]].filter(Boolean);
     if (!parts.length) return h("span", { class: "soft" }, t("listed only"));
-    return h("span", { title: reason ?? null }, parts.map(([look, text], index) => [index ? ", " : "", h("span", { class: `state ${look}` }, text)]));
+    const states = parts.map(([look, text], index) => [index ? ", " : "", h("span", { class: `state ${look}` }, text)]);
+    return h("span", {}, states, reason ? h("span", { class: "soft" }, `: ${reason}`) : []);
 }
 
 function showBell(bell) {

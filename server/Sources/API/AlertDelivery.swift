@@ -87,10 +87,7 @@ final class AlertDelivery: Service {
     var counts: Counts { state.withLock { $0.counts } }
 
     func run() async throws {
-        guard let courier = Courier(userAgent: "beekon-server/\(ServerOptions.version)") else {
-            logger.error("alerts: libcurl cannot work here, so that none is sent")
-            return try await gracefulShutdown()
-        }
+        let courier = Courier(userAgent: "beekon-server/\(ServerOptions.version)")
         wake()
         await cancelWhenGracefulShutdown { [self] in
             await withDiscardingTaskGroup { group in

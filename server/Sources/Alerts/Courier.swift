@@ -31,7 +31,8 @@ package struct Attempt: Equatable, Sendable {
     }
 }
 
-/// Sends by libcurl, many at once and none in another's way, on a thread of its own.
+/// Sends by libcurl, many at once and none in another's way, on a thread of its own. Thread and libcurl begin with the first
+/// parcel: a server without rules that send has neither.
 package final class Courier: Sendable {
     fileprivate struct Job {
         let parcel: Parcel
@@ -42,8 +43,9 @@ package final class Courier: Sendable {
         var waiting: [Job] = []
         /// When what is under way is broken off; nil: it may go on.
         var end: ContinuousClock.Instant?
-        /// libcurl's handle is gone, or about to go.
-        var isClosed = false
+        /// nil: nothing was sent yet, or libcurl's handle is gone, or about to go.
+        var handle: Handle?
+        var thread: WorkerThread?
     }
 
     /// libcurl's handle. Other threads than its own call `curl_multi_wakeup` alone, which any may.
@@ -52,67 +54,74 @@ package final class Courier: Sendable {
         let multi: UnsafeMutableRawPointer
     }
 
-    private let state: Mutex<State>
-    private let handle: Handle
-    private let thread: Mutex<WorkerThread?>
+    private let state = Mutex(State())
     private let userAgent: String
 
-    /// - Returns: nil when libcurl cannot work here.
-    package init?(userAgent: String) {
-        guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK, let multi = curl_multi_init() else {
-            return nil
-        }
-        // OpenSSL writes to sockets that the other side has closed.
-        signal(SIGPIPE, SIG_IGN)
-        _ = cservercurl_set_connections(multi, Transfer.mostKept)
-        handle = Handle(multi: multi)
-        state = Mutex(State())
-        thread = Mutex(nil)
+    package init(userAgent: String) {
         self.userAgent = userAgent
-        let worker = WorkerThread { [self] in run() }
-        thread.withLock { $0 = worker }
     }
 
     /// Sends it, once.
     package func send(_ parcel: Parcel) async -> Attempt {
         await withCheckedContinuation { continuation in
-            let isTaken = state.withLock { state in
-                guard state.end == nil else { return false }
-                state.waiting.append(Job(parcel: parcel) { continuation.resume(returning: $0) })
+            let job = Job(parcel: parcel) { continuation.resume(returning: $0) }
+            let refusal: Attempt.Outcome? = state.withLock { state in
+                guard state.end == nil else { return .interrupted }
+                guard begin(&state), let handle = state.handle else {
+                    return .failed("libcurl cannot work here")
+                }
+                state.waiting.append(job)
                 // With the lock held, as the handle goes once `end` is set.
                 curl_multi_wakeup(handle.multi)
-                return true
+                return nil
             }
-            if !isTaken { continuation.resume(returning: Attempt(.interrupted, isHanded: false)) }
+            if let refusal { job.reply(Attempt(refusal, isHanded: false)) }
         }
+    }
+
+    /// - Returns: whether there are a thread and a handle.
+    private func begin(_ state: inout State) -> Bool {
+        guard state.handle == nil else { return true }
+        guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK, let multi = curl_multi_init() else {
+            return false
+        }
+        // OpenSSL writes to sockets that the other side has closed.
+        signal(SIGPIPE, SIG_IGN)
+        _ = cservercurl_set_connections(multi, Transfer.mostKept)
+        let handle = Handle(multi: multi)
+        state.handle = handle
+        state.thread = WorkerThread { [self] in run(handle.multi) }
+        return true
     }
 
     /// Takes nothing more. What is under way may go on for so long.
     package func end(within time: Duration) {
         state.withLock { state in
-            guard !state.isClosed else { return }
             let end = ContinuousClock.now + time
             state.end = min(state.end ?? end, end)
-            curl_multi_wakeup(handle.multi)
+            if let handle = state.handle { curl_multi_wakeup(handle.multi) }
         }
     }
 
     /// Ends the thread; afterwards nothing is sent.
     package func close() {
         end(within: .zero)
-        let worker = thread.withLock { thread in
-            defer { thread = nil }
-            return thread
+        let worker = state.withLock { state in
+            defer { state.thread = nil }
+            return state.thread
         }
         guard let worker else { return }
         worker.join()
-        state.withLock { $0.isClosed = true }
-        curl_multi_cleanup(handle.multi)
+        let handle = state.withLock { state in
+            defer { state.handle = nil }
+            return state.handle
+        }
+        if let handle { curl_multi_cleanup(handle.multi) }
     }
 
     // MARK: On its thread
 
-    private func run() {
+    private func run(_ multi: UnsafeMutableRawPointer) {
         var running: [UnsafeMutableRawPointer: Transfer] = [:]
         while true {
             let (new, end) = state.withLock { state in
@@ -125,29 +134,31 @@ package final class Courier: Sendable {
                     continue
                 }
                 running[transfer.easy] = transfer
-                curl_multi_add_handle(handle.multi, transfer.easy)
+                curl_multi_add_handle(multi, transfer.easy)
             }
-            advance(&running)
+            advance(&running, multi)
             if let end, running.isEmpty || end <= .now { break }
             // Others end it with `curl_multi_wakeup`.
-            curl_multi_poll(handle.multi, nil, 0, end == nil ? 60_000 : 50, nil)
+            curl_multi_poll(multi, nil, 0, end == nil ? 60_000 : 50, nil)
         }
         for transfer in running.values {
-            curl_multi_remove_handle(handle.multi, transfer.easy)
+            curl_multi_remove_handle(multi, transfer.easy)
             transfer.interrupt()
         }
     }
 
-    private func advance(_ running: inout [UnsafeMutableRawPointer: Transfer]) {
+    private func advance(
+        _ running: inout [UnsafeMutableRawPointer: Transfer], _ multi: UnsafeMutableRawPointer
+    ) {
         var count: Int32 = 0
-        curl_multi_perform(handle.multi, &count)
+        curl_multi_perform(multi, &count)
         var left: Int32 = 0
-        while let message = curl_multi_info_read(handle.multi, &left) {
+        while let message = curl_multi_info_read(multi, &left) {
             guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,
                 let transfer = running.removeValue(forKey: easy)
             else { continue }
             let result = cservercurl_result(message)
-            curl_multi_remove_handle(handle.multi, easy)
+            curl_multi_remove_handle(multi, easy)
             transfer.finish(result)
         }
     }

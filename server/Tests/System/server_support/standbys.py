@@ -28,7 +28,7 @@ class Node(Postgres):
     def _configure(self):
         """The last setting of a name counts: a copy of another has its settings, too."""
         with open(os.path.join(self.data, "postgresql.conf"), "a", encoding="utf-8") as file:
-            file.write(f"listen_addresses = '127.0.0.1'\nport = {self.port}\nunix_socket_directories = '{self.folder}'\n"
+            file.write(f"listen_addresses = '127.0.0.1'\nport = {self.port}\nunix_socket_directories = ''\n"
                        f"cluster_name = '{self.name}'\nwal_keep_size = 256MB\nwal_retrieve_retry_interval = 100ms\n"
                        "synchronous_standby_names = ''\n")
 
@@ -74,6 +74,7 @@ class Node(Postgres):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         wait_for(lambda: not any(is_alive(pid) for pid in family), f"{self.name} has gone")
+        # Its number may be another's by now.
         os.remove(os.path.join(self.data, "postmaster.pid"))
 
 

@@ -125,7 +125,7 @@ final class AlertDelivery: Service {
             try await tidy()
         } catch {
             // It is looked at again in a few seconds.
-            if !Task.isCancelled { logger.error("alerts: \(error)") }
+            if !Task.isCancelled { logger.failure(error, of: "alerts") }
         }
         tell(isLast: false)
         return works

@@ -54,7 +54,7 @@ final class AlertWatch: Service {
         do {
             try await load()
         } catch {
-            logger.error("rules: \(error); trying again in 5 s")
+            logger.failure(error, of: "rules", then: "trying again in 5 s")
         }
     }
 
@@ -66,7 +66,7 @@ final class AlertWatch: Service {
                     try await load()
                     if count % Self.looks == 0, let rules, rules.watchesSilence { try await look(by: rules) }
                 } catch {
-                    if !Task.isCancelled { logger.error("rules: \(error); trying again in 5 s") }
+                    if !Task.isCancelled { logger.failure(error, of: "rules", then: "trying again in 5 s") }
                 }
                 count += 1
                 // Ends early with the server.

@@ -63,7 +63,7 @@ final class ClockKeeper: Service {
                 try Turns.take(at: wall, in: session)
             }
         } catch {
-            logger.error("clock: \(error)")
+            logger.failure(error, of: "clock")
         }
     }
 

@@ -24,7 +24,7 @@ extension Reader {
         let device = try await state(of: id, for: viewer)
         return try await lists.answer(
             "application/json", from: Happenings(left: query.limit ?? .max),
-            head: Array(#"{"device":\#(device.id),"events":["#.utf8), tail: Array("]}\n".utf8)
+            head: Array(#"{"device":\#(device.id),"events":["#.utf8), tail: Array("]}\n".utf8), mayLag: true
         ) { list, piece, session throws(StoreError) in
             try Self.confirm(viewer, id, session)
             while list.left > 0 {
@@ -61,7 +61,7 @@ extension Reader {
         let device = try await state(of: id, for: viewer)
         return try await lists.answer(
             "application/json", from: Drives(left: query.limit ?? .max),
-            head: Array(#"{"device":\#(device.id),"trips":["#.utf8), tail: Array("]}\n".utf8)
+            head: Array(#"{"device":\#(device.id),"trips":["#.utf8), tail: Array("]}\n".utf8), mayLag: true
         ) { drives, piece, session throws(StoreError) in
             try Self.confirm(viewer, id, session)
             for _ in 0..<Self.looks {

@@ -96,7 +96,7 @@ final class FenceKeeper: Service {
             defer { state.failed = true }
             return !state.failed
         }
-        if isFirst { logger.error("\(what): \(error); trying again") }
+        if isFirst { logger.failure(error, of: what, then: "trying again") }
     }
 
     private func isOpen(_ upload: FenceOrders.Upload) -> Bool {

@@ -21,7 +21,7 @@ extension Reader {
     func events(for viewer: Viewer, _ query: FleetQuery) async throws -> Response {
         try await lists.answer(
             "application/json", from: Progress(place: query.place, left: query.limit),
-            head: Array(#"{"events":["#.utf8), tail: Array("]}\n".utf8)
+            head: Array(#"{"events":["#.utf8), tail: Array("]}\n".utf8), mayLag: true
         ) { progress, piece, session throws(StoreError) in
             for _ in 0..<Self.looksForEvents {
                 guard progress.left > 0 else { return true }
@@ -46,7 +46,7 @@ extension Reader {
     func alerts(for viewer: Viewer, _ query: FleetQuery) async throws -> Response {
         try await lists.answer(
             "application/json", from: Progress(place: query.place, left: query.limit),
-            head: Array(#"{"alerts":["#.utf8), tail: Array("]}\n".utf8)
+            head: Array(#"{"alerts":["#.utf8), tail: Array("]}\n".utf8), mayLag: true
         ) { progress, piece, session throws(StoreError) in
             while progress.left > 0 {
                 let size = min(progress.left, Self.elementsAtOnce)

@@ -21,7 +21,7 @@ struct Housekeeping: Service {
         do {
             try await prepare(at: Responder.now)
         } catch {
-            logger.error("housekeeping: \(error)")
+            logger.failure(error, of: "housekeeping")
         }
     }
 
@@ -35,7 +35,7 @@ struct Housekeeping: Service {
             do {
                 try await tidy()
             } catch {
-                logger.error("housekeeping: \(error); trying again in 10 minutes")
+                logger.failure(error, of: "housekeeping", then: "trying again in 10 minutes")
                 pause = Self.retry
             }
             // Ends early with the server.

@@ -30,13 +30,14 @@ struct Lists: Sendable {
     ///   - state: where the list begins.
     ///   - head: what stands before its first element.
     ///   - tail: what stands behind its last, 64 bytes at most.
+    ///   - mayLag: it may be read from a standby: it is of what vehicles have sent, and nobody has just changed it.
     func answer<State: Sendable>(
-        _ mediaType: String, from state: State, head: [UInt8] = [], tail: [UInt8] = [],
+        _ mediaType: String, from state: State, head: [UInt8] = [], tail: [UInt8] = [], mayLag: Bool = false,
         _ step: @escaping Step<State>
     ) async throws -> Response {
         // One that is being taken, and one that may wait behind it.
         let lease = try take(2 * Piece.longest)
-        let first = try await read(Piece(head: head), state, tail, step)
+        let first = try await read(Piece(head: head), state, tail, mayLag, step)
         // Held once, not as long as the answer lasts.
         let waiting = Mutex<Page<State>?>(first)
         return Response(
@@ -51,7 +52,7 @@ struct Lists: Sendable {
                     next = nil
                     // Returns when it has been taken.
                     try await writer.write(page.text)
-                    if !page.isLast { next = try await read(Piece(begun: begun), state, tail, step) }
+                    if !page.isLast { next = try await read(Piece(begun: begun), state, tail, mayLag, step) }
                 }
                 try await writer.finish(nil)
                 withExtendedLifetime(lease) {}
@@ -69,9 +70,9 @@ struct Lists: Sendable {
 
     /// Texts are made on the store's thread: of what it reads, no more is ever held than there are such threads.
     private func read<State: Sendable>(
-        _ piece: Piece, _ state: State, _ tail: [UInt8], _ step: @escaping Step<State>
+        _ piece: Piece, _ state: State, _ tail: [UInt8], _ mayLag: Bool, _ step: @escaping Step<State>
     ) async throws -> Page<State> {
-        try await store.read { session throws(StoreError) in
+        try await store.read(mayLag: mayLag) { session throws(StoreError) in
             var (piece, state) = (piece, state)
             let isLast = try step(&state, &piece, session)
             if isLast { piece.add(whole: tail) }

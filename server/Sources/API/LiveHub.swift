@@ -193,7 +193,7 @@ final class LiveHub: Service {
                 try await noteChanges(&revision)
                 since = now
             } catch {
-                logger.error("live: \(error); trying again in a second")
+                logger.failure(error, of: "live", then: "trying again in a second")
             }
             // Ends early with the server.
             try? await Task.sleep(for: .seconds(1))

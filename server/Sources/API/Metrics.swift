@@ -40,6 +40,11 @@ struct Metrics: Sendable {
         Self.append(meters.door, to: &text)
         Self.append(store.checks, isDamaged: store.damage != nil, to: &text)
         text.begin(
+            "beekon_server_database_strays", "gauge",
+            "PostgreSQL servers that answer and are not used: old primaries that have come back, other clusters."
+        )
+        text.add(Double(store.strays.count), [])
+        text.begin(
             "beekon_server_groups_total", "counter", "Transactions that stored batches, each some of them.")
         text.add(Double(store.groups), [])
         Self.append(delivery.counts, alerts, at: time.wall, to: &text)

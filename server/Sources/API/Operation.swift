@@ -39,6 +39,13 @@ struct Operation: Sendable {
             text += Array(#","\#(name)":"#.utf8)
             JSONString.append(trouble, to: &text)
         }
+        text += Array(#","strays":["#.utf8)
+        for (place, stray) in store.strays.enumerated() {
+            if place > 0 { text.append(UInt8(ascii: ",")) }
+            JSONString.append(stray, to: &text)
+        }
+        text.append(UInt8(ascii: "]"))
+        try await append(copyOf: store, to: &text)
         text += Array(#","alerts":"#.utf8)
         append(alerts, to: &text)
         if let days = options.retentionDays { text += Array(#","retention_days":\#(days)"#.utf8) }
@@ -46,6 +53,23 @@ struct Operation: Sendable {
         return Response(
             status: .ok, headers: [.contentType: "application/json"],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: text)))
+    }
+
+    /// How old what the standby says is, by the clock that servers note in the database each minute.
+    private func append(copyOf store: Store, to text: inout [UInt8]) async throws {
+        guard store.hasCopy else { return }
+        let newest = try await store.read { session throws(StoreError) in
+            try ClockRow.read(from: session).running
+        }
+        do throws(StoreError) {
+            let copied = try await store.read(mayLag: true) { session throws(StoreError) in
+                try ClockRow.read(from: session).running
+            }
+            text += Array(#","copy_lag_seconds":\#(max(0, newest - copied) / 1000)"#.utf8)
+        } catch {
+            text += Array(#","copy_trouble":"#.utf8)
+            JSONString.append(error.message, to: &text)
+        }
     }
 
     private func append(_ facts: AlertOutbox.Facts, to text: inout [UInt8]) {

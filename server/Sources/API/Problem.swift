@@ -46,7 +46,8 @@ struct Problem: Error, Equatable {
         case .unavailable:
             self = .busy(using: &random)
             detail =
-                "The database does not answer. Send it again: what is stored already is not stored twice."
+                error.summary
+                ?? "The database does not answer. Send it again: what is stored already is not stored twice."
         case .gone:
             self = .busy(using: &random)
             detail =

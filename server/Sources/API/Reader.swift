@@ -9,6 +9,7 @@ internal import ServerStore
 struct Reader: Sendable {
     let store: Store
     let lists: Lists
+    let readiness: Readiness
 
     /// Devices that are read at once, each with a status of up to 16 KiB: while their length is not known, and at most.
     private static let devicesAtOnce = (first: 64, most: 200)
@@ -85,7 +86,7 @@ struct Reader: Sendable {
         let text = LocationText(query.format, of: try await state(of: id, for: viewer))
         let track = Track(text: text, left: query.limit ?? .max)
         return try await lists.answer(
-            query.format.mediaType, from: track, head: text.head, tail: text.tail
+            query.format.mediaType, from: track, head: text.head, tail: text.tail, mayLag: true
         ) { track, piece, session throws(StoreError) in
             try Self.confirm(viewer, id, session)
             while track.left > 0 {
@@ -146,10 +147,7 @@ struct Reader: Sendable {
 
     /// `GET /health/ready`
     func ready() async throws -> Response {
-        try await store.read { session throws(StoreError) in
-            try session.run("SELECT 1")
-            try session.confirm()
-        }
+        try await readiness.confirm()
         if store.damage != nil {
             var random = SystemRandomNumberGenerator()
             var problem = Problem.busy(using: &random)

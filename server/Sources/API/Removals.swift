@@ -59,7 +59,9 @@ struct Removals: Service {
             }
         } catch {
             // What is left is done in the next round.
-            if !Task.isCancelled { logger.error("deleting a vehicle: \(error); trying again in a minute") }
+            if !Task.isCancelled {
+                logger.failure(error, of: "deleting a vehicle", then: "trying again in a minute")
+            }
         }
     }
 }

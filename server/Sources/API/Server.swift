@@ -22,6 +22,7 @@ package struct Server: Sendable {
     private let delivery: AlertDelivery
     private let watch: AlertWatch
     private let fences: FenceKeeper
+    private let readiness: Readiness
     private let mill = PasswordMill()
     let logger: Logger
 
@@ -39,13 +40,18 @@ package struct Server: Sendable {
         delivery = AlertDelivery(store: store, clock: clock, options: options, logger: logger)
         watch = AlertWatch(store: store, clock: clock, logger: logger)
         fences = FenceKeeper(store: store, logger: logger)
+        readiness = Readiness(store: store)
         self.logger = logger
     }
 
     /// Serves until SIGTERM or SIGINT; then what is under way is still answered.
     ///
-    /// - Parameter running: called with the port once connections are accepted; nil on a socket.
-    package func run(_ running: @escaping @Sendable (Int?) -> Void) async throws {
+    /// - Parameters:
+    ///   - running: called with the port once connections are accepted; nil on a socket.
+    ///   - ending: called when it is told to end.
+    package func run(
+        _ running: @escaping @Sendable (Int?) -> Void, ending: @escaping @Sendable () -> Void = {}
+    ) async throws {
         let door = try FrontDoor(
             options, at: options.address, responder: responder(isLocal: false), counts: meters.door,
             logger: logger, running: running)
@@ -58,7 +64,9 @@ package struct Server: Sendable {
         }
         let housekeeping = Housekeeping(
             store: store, days: options.retentionDays, clock: clock, logger: logger)
-        services += [housekeeping, removals, watch, delivery, fences]
+        services += [
+            housekeeping, removals, watch, delivery, fences, HostWatch(store: store), Ending(begun: ending),
+        ]
         // Before anybody is served, so that the first batches do not wait for it.
         await clock.look()
         await housekeeping.prepare()
@@ -94,7 +102,7 @@ package struct Server: Sendable {
             enrolment: Enrolment(
                 store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime,
                 publicKey: options.signingKey?.publicPEM),
-            reader: Reader(store: store, lists: lists), hub: hub,
+            reader: Reader(store: store, lists: lists, readiness: readiness), hub: hub,
             orders: Orders(
                 store: store, bodies: bodies, publicKey: options.signingKey?.publicPEM, lists: lists,
                 clock: clock),

@@ -141,7 +141,8 @@ extension Reader {
             "device,name,start,end,distance_meters,duration_seconds,idle_seconds,top_speed,source\r\n"
         return try await lists.answer(
             isCSV ? "text/csv; charset=utf-8" : "application/json", from: Report(),
-            head: Array((isCSV ? columns : #"{"trips":["#).utf8), tail: Array((isCSV ? "" : "]}\n").utf8)
+            head: Array((isCSV ? columns : #"{"trips":["#).utf8), tail: Array((isCSV ? "" : "]}\n").utf8),
+            mayLag: true
         ) { report, piece, session throws(StoreError) in
             for _ in 0..<Self.looks {
                 while let trip = report.found.first, let vehicle = report.vehicles.first {

@@ -58,10 +58,13 @@ struct Maker {
     /// How long a batch may wait for its turn here, and then once more where it is stored.
     let patience: Duration
     let batchPatience: Duration
+    let occupation: Occupation
 
     func run() {
-        var session = ThreadSession(open: open, report: report)
+        var session = ThreadSession(open: open)
         while case .group(let all) = queue.wait(until: { $0.take() }) {
+            occupation.begin()
+            defer { occupation.end() }
             let now = ContinuousClock.now
             let isLate = { (waiting: WorkQueue.Waiting) in now - waiting.since > patience }
             for waiting in all where isLate(waiting) { waiting.reply(.failure(WorkQueue.late)) }

@@ -27,12 +27,18 @@ package final class Store: Sendable {
 
     private let writes: Monitor<WorkQueue>
     private let reads: Monitor<WorkQueue>
+    /// For what may be read from a copy that is a little older; nil: there is none.
+    private let copies: Monitor<WorkQueue>?
     private let makes: Monitor<MakerQueue>
     private let maker: WorkerThread
     private let threads: [WorkerThread]
     /// Kept so that no other process writes to the file; nil with PostgreSQL, and when it is closed.
     private let file: Mutex<DatabaseFile?>
     private let checked = IntegrityCheck.Meter()
+    /// With PostgreSQL.
+    private let hosts: PostgresHosts?
+    /// What the threads are at that PostgreSQL may hold for long; none with SQLite.
+    private let occupations: [Occupation]
     private let report: @Sendable (StoreError) -> Void
     /// How long work may wait before it is refused: the sender has something better to do, and asks again.
     private let patience: Duration
@@ -43,11 +49,14 @@ package final class Store: Sendable {
     /// Opens the database, and makes or upgrades its tables.
     ///
     /// - Parameters:
+    ///   - copy: address of a standby of it, from which what may be a little older is read; nil: there is none.
     ///   - patience: how long work may wait for a thread.
     ///   - batchPatience: how long a batch may.
+    ///   - note: told of what is no error, such as that another PostgreSQL is the primary now.
     ///   - report: told of errors, from any of the threads.
     package init(
-        _ place: Place, patience: Duration = .seconds(10), batchPatience: Duration = .milliseconds(700),
+        _ place: Place, copy: Place? = nil, patience: Duration = .seconds(10),
+        batchPatience: Duration = .milliseconds(700), note: @escaping @Sendable (String) -> Void = { _ in },
         report: @escaping @Sendable (StoreError) -> Void
     ) throws(StoreError) {
         let (writes, reads, makes) = (Monitor(WorkQueue()), Monitor(WorkQueue()), Monitor(MakerQueue()))
@@ -56,23 +65,40 @@ package final class Store: Sendable {
         self.makes = makes
         self.patience = patience
         self.batchPatience = batchPatience
-        let quiet = Quieter(report)
+        let quiet = Quieter(report, note: note)
         self.report = { quiet.report($0) }
-        let (writers, open, openForReading) = try Self.prepare(place)
-        file = Mutex(writers.file)
-        var workers: [Worker] = []
-        for _ in 0..<writers.count {
-            workers.append(Worker(queue: writes, makes: makes, open: open, report: self.report))
+        let opened = try Self.prepare(place, quiet)
+        hosts = opened.hosts
+        file = Mutex(opened.file)
+        var jobs = Array(
+            repeating: (queue: writes, open: opened.writing, report: self.report), count: opened.writers)
+        jobs += Array(repeating: (queue: reads, open: opened.reading, report: self.report), count: 2)
+        var copies: Monitor<WorkQueue>?
+        if let copy {
+            let quiet = Quieter(
+                { error in
+                    var error = error
+                    error.message = "read_database: \(error.message)"
+                    report(error)
+                }, note: { note("read_database: \($0)") })
+            let replica = try PostgresReplica(copy, of: opened.hosts, quiet: quiet)
+            let queue = Monitor(WorkQueue())
+            let open: Opening = { () throws(StoreError) in try replica.open() }
+            jobs += Array(repeating: (queue: queue, open: open, report: { quiet.report($0) }), count: 2)
+            copies = queue
         }
-        for _ in 0..<2 {
-            workers.append(Worker(queue: reads, makes: makes, open: openForReading, report: self.report))
+        self.copies = copies
+        let occupations = (0...jobs.count).map { _ in Occupation() }
+        self.occupations = opened.hosts == nil ? [] : occupations
+        let workers = zip(jobs, occupations).map { job, occupation in
+            Worker(queue: job.queue, makes: makes, open: job.open, report: job.report, occupation: occupation)
         }
         let maker = Maker(
-            queue: makes, writes: writes, open: open, report: self.report, patience: patience,
-            batchPatience: batchPatience)
+            queue: makes, writes: writes, open: opened.writing, report: self.report, patience: patience,
+            batchPatience: batchPatience, occupation: occupations[jobs.count])
         self.maker = WorkerThread { maker.run() }
         var threads = workers.map { worker in WorkerThread { worker.run() } }
-        if let file = writers.file, file.wasLeftOpen {
+        if let file = opened.file, file.wasLeftOpen {
             let check = IntegrityCheck(file: file, writes: writes, report: self.report, meter: checked)
             threads.append(WorkerThread { check.run() })
         }
@@ -81,23 +107,61 @@ package final class Store: Sendable {
 
     private typealias Opening = @Sendable () throws(StoreError) -> any Session
 
-    private static func prepare(
-        _ place: Place
-    ) throws(StoreError) -> (writers: (count: Int, file: DatabaseFile?), writing: Opening, reading: Opening) {
+    /// The database, and how sessions of it are made.
+    private struct Opened {
+        let writers: Int
+        let writing: Opening
+        let reading: Opening
+        var file: DatabaseFile?
+        var hosts: PostgresHosts?
+    }
+
+    private static func prepare(_ place: Place, _ quiet: Quieter) throws(StoreError) -> Opened {
         switch place {
         case .sqlite(let path):
             let file = try DatabaseFile(path)
-            return (
-                (1, file), { () throws(StoreError) in try file.session(isReader: false) },
-                { () throws(StoreError) in try file.session(isReader: true) }
-            )
+            return Opened(
+                writers: 1, writing: { () throws(StoreError) in try file.session(isReader: false) },
+                reading: { () throws(StoreError) in try file.session(isReader: true) }, file: file)
         case .postgres(let address):
-            _ = try PostgresSession(address: address, prepare: true)
-            let open: Opening = { () throws(StoreError) in
-                try PostgresSession(address: address, prepare: false)
-            }
-            return ((2, nil), open, open)
+            let hosts = try PostgresHosts(address, quiet: quiet)
+            try hosts.prepare()
+            return Opened(
+                writers: 2, writing: { () throws(StoreError) in try hosts.open(isReader: false) },
+                reading: { () throws(StoreError) in try hosts.open(isReader: true) }, hosts: hosts)
         }
+    }
+
+    /// Sentences about PostgreSQL servers that answer, and whose changes would be lost.
+    package var strays: [String] { hosts?.strays ?? [] }
+
+    /// Asks all hosts of PostgreSQL who they are, where there are several: one that turns out to be an old primary ends its
+    /// connections to servers.
+    package func lookAtHosts() async {
+        guard let hosts, hosts.areMany else { return }
+        var thread: WorkerThread?
+        await withCheckedContinuation { continuation in
+            thread = WorkerThread {
+                hosts.look()
+                continuation.resume()
+            }
+        }
+        thread?.join()
+    }
+
+    /// Whether there is a copy for what may be read from one.
+    package var hasCopy: Bool { copies != nil }
+
+    /// Whether a thread has waited for PostgreSQL for so long: a COMMIT for a standby that is away has no other end.
+    package func isHeld(for duration: Duration) -> Bool {
+        occupations.contains { $0.hasLasted(duration) }
+    }
+
+    /// From now on the present timeline of a PostgreSQL counts, whatever was seen before.
+    ///
+    /// - Returns: what was accepted, in a sentence.
+    package static func acceptTimeline(_ address: String) throws(StoreError) -> String {
+        try PostgresHosts(address, quiet: Quieter { _ in }).accept()
     }
 
     /// How often the database was looked through after it had been left open, and what was found.
@@ -155,10 +219,12 @@ package final class Store: Sendable {
     }
 
     /// Runs `body` on a thread that only reads.
+    ///
+    /// - Parameter mayLag: it may be read from a copy, which may be older than what was stored last.
     package func read<Value: Sendable>(
-        _ body: @escaping @Sendable (any Session) throws(StoreError) -> Value
+        mayLag: Bool = false, _ body: @escaping @Sendable (any Session) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
-        try await run(reads, true, body)
+        try await run(mayLag ? copies ?? reads : reads, true, body)
     }
 
     private func run<Value: Sendable>(
@@ -188,6 +254,7 @@ package final class Store: Sendable {
         maker.join()
         writes.change { $0.close() }
         reads.change { $0.close() }
+        copies?.change { $0.close() }
         for thread in threads { thread.join() }
         file.withLock { $0 = nil }
     }

@@ -24,6 +24,10 @@ package struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     package var message: String
     /// The database itself cannot go on, its connection or its disk, whoever asks for what.
     var isOfAll: Bool
+    /// The database server does not answer, or ended the connection: the store tells it, once, until it answers again.
+    package var isOutage = false
+    /// A sentence for whoever asks, without names of machines; nil: the usual one.
+    package var summary: String?
 
     package init(_ kind: Kind, operation: String, message: String) {
         self.kind = kind

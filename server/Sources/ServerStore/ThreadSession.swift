@@ -1,16 +1,10 @@
 /// The session that one thread keeps: opened when it is needed, and once more where its connection turns out to be lost.
 struct ThreadSession {
     private let open: @Sendable () throws(StoreError) -> any Session
-    /// Told of what nobody else is: that the database does not answer, and that it does again.
-    private let report: @Sendable (StoreError) -> Void
     private var session: (any Session)?
 
-    init(
-        open: @escaping @Sendable () throws(StoreError) -> any Session,
-        report: @escaping @Sendable (StoreError) -> Void
-    ) {
+    init(open: @escaping @Sendable () throws(StoreError) -> any Session) {
         self.open = open
-        self.report = report
     }
 
     /// There is one, and it can go on.
@@ -32,7 +26,6 @@ struct ThreadSession {
             return try body(try current())
         } catch {
             guard error.kind == .unavailable, session != nil, !isUsable else { throw error }
-            report(error)
         }
         close()
         return try body(try current())

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// What one thread does: it takes work from its queue, and keeps a session to do it with.
 struct Worker {
     let queue: Monitor<WorkQueue>
@@ -5,11 +7,15 @@ struct Worker {
     let makes: Monitor<MakerQueue>
     let open: @Sendable () throws(StoreError) -> any Session
     let report: @Sendable (StoreError) -> Void
+    let occupation: Occupation
 
     func run() {
-        var session = ThreadSession(open: open, report: report)
+        var session = ThreadSession(open: open)
         while true {
-            switch queue.wait(until: { $0.take() }) {
+            let work = queue.wait(until: { $0.take() })
+            occupation.begin()
+            defer { occupation.end() }
+            switch work {
             case .end: return
             case .job(let job):
                 perform(job, &session)
@@ -96,4 +102,17 @@ struct Worker {
 
     /// How often a batch is tried while what it needs is dropped again and again.
     private static let mostReturns = 20
+}
+
+/// For how long a thread has been at one piece of work.
+final class Occupation: Sendable {
+    private let since = Mutex<ContinuousClock.Instant?>(nil)
+
+    func begin() { since.withLock { $0 = .now } }
+
+    func end() { since.withLock { $0 = nil } }
+
+    func hasLasted(_ duration: Duration) -> Bool {
+        since.withLock { $0.map { .now - $0 >= duration } ?? false }
+    }
 }

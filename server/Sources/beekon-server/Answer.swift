@@ -122,6 +122,12 @@ enum Answer {
         var removals: Int64
         var damage: String?
         var loss: String?
+        /// Sentences about PostgreSQL servers that answer and are not used.
+        var strays: [String]?
+        /// Seconds by which the standby from which lists are read is behind; nil: there is none.
+        var copyLag: Int64?
+        /// Why it is of no use; nil: it is, or there is none.
+        var copyTrouble: String?
         /// A map file is served; nil: there is none.
         var map: Bool?
         /// Why the map file is of no use; nil: it is, or there is none.
@@ -161,7 +167,9 @@ enum Answer {
 
         private enum CodingKeys: String, CodingKey {
             case program, schema, size, durable, devices, users, passwords, signs, removals, damage, loss,
-                clock, map, alerts
+                clock, map, alerts, strays
+            case copyLag = "copy_lag_seconds"
+            case copyTrouble = "copy_trouble"
             case mapTrouble = "map_trouble"
             case retention = "retention_days"
         }

@@ -11,7 +11,8 @@ struct BeekonServer: AsyncParsableCommand {
         version: "beekon-server \(ServerOptions.version)",
         subcommands: [
             Serve.self, DeviceCommand.self, GroupCommand.self, UserCommand.self, LinkCommand.self,
-            CommandCommand.self, ClaimCommand.self, KeyCommand.self, ClockCommand.self, Doctor.self,
+            CommandCommand.self, ClaimCommand.self, KeyCommand.self, ClockCommand.self, TimelineCommand.self,
+            Doctor.self,
             Health.self, Backup.self, Restore.self,
         ], defaultSubcommand: Serve.self)
 }

@@ -13,6 +13,7 @@ struct Doctor: AsyncParsableCommand {
 
     @OptionGroup var database: DatabaseOption
     @OptionGroup(visibility: .hidden) var mail: MailOption
+    @OptionGroup(visibility: .hidden) var copy: ReadDatabaseOption
 
     private enum Verdict: String {
         case ok = "ok  "
@@ -27,18 +28,21 @@ struct Doctor: AsyncParsableCommand {
             print("\(verdict.rawValue)  \(text)")
         }
         let place: String
+        let copy: Store.Place?
         // With PostgreSQL, this answers for the servers.
         var options = ServerOptions(address: .socket(""))
         do {
             let settings = try database.settings()
             place = database.place(settings)
+            copy = self.copy.place(settings)
             try mail.apply(settings, to: &options)
         } catch {
             tell(.bad, "configuration: \(error)")
             throw ExitCode(1)
         }
         do {
-            let bytes = try await LocalClient(database: place, options: options).ask(.get, "/v1/doctor")
+            let bytes = try await LocalClient(database: place, copy: copy, options: options).ask(
+                .get, "/v1/doctor")
             judge(try Answer.read(Answer.Facts.self, bytes), tell)
         } catch {
             tell(.bad, "database: \(error)")
@@ -53,6 +57,16 @@ struct Doctor: AsyncParsableCommand {
             tell(.bad, "database: it is damaged: \(damage); 'beekon-server restore FILE' restores a backup")
         }
         if let loss = facts.loss { tell(.bad, "database: \(loss)") }
+        for stray in facts.strays ?? [] { tell(.bad, "database: \(stray)") }
+        if let trouble = facts.copyTrouble { tell(.bad, "read_database: \(trouble)") }
+        if let lag = facts.copyLag {
+            tell(
+                lag < Self.mostLag ? .ok : .bad,
+                lag < Self.mostLag
+                    ? "read_database: it follows"
+                    : "read_database: it is \(lag) s behind, and lists are as old as that: look at the standby's log"
+            )
+        }
         tell(
             facts.durable ? .ok : .bad,
             facts.durable
@@ -93,6 +107,9 @@ struct Doctor: AsyncParsableCommand {
         judge(facts.alerts, at: facts.clock.time, tell)
         tell(.ok, facts.signs ? "commands: signed" : "commands: not signed, or no server runs here")
     }
+
+    /// Seconds by which a standby may be behind, by a clock that goes once a minute.
+    private static let mostLag: Int64 = 180
 
     /// Seconds for which alerts may wait before it is told.
     private static let patience = 900.0

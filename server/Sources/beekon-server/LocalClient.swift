@@ -8,6 +8,7 @@ import ServerStore
 /// Asks the server that has the database open, through its local socket; when none runs, does what it would do.
 struct LocalClient {
     let database: String
+    var copy: Store.Place?
     /// Options of the server that this process is for a moment where none runs.
     var options = ServerOptions(address: .socket(""))
 
@@ -39,7 +40,7 @@ struct LocalClient {
     ) async throws -> (status: Int, body: ByteBuffer) {
         let store: Store
         do {
-            store = try Store(Store.Place(database)) { _ in }
+            store = try Store(Store.Place(database), copy: copy) { _ in }
         } catch {
             throw Failure("cannot open \(Store.Place(database)): \(error.message)")
         }

@@ -11,6 +11,8 @@ struct Serve: AsyncParsableCommand {
 
     @OptionGroup var database: DatabaseOption
 
+    @OptionGroup var copy: ReadDatabaseOption
+
     @Option(
         help: ArgumentHelp(
             "Where to listen; port 0 takes any that is free. (Environment: BEEKON_SERVER_LISTEN)",
@@ -84,6 +86,20 @@ struct Serve: AsyncParsableCommand {
         return options
     }
 
+    /// Seconds after which the process ends while PostgreSQL holds a thread, and how long it must have held it by then.
+    private static let patience = (end: Duration.seconds(8), hold: Duration.seconds(4))
+
+    /// A COMMIT that waits for a standby which is away never returns. Nothing of it has been acknowledged.
+    private static func limitEnd(of store: Store, _ log: Logger) {
+        Task.detached {
+            try await Task.sleep(for: patience.end)
+            while !store.isHeld(for: patience.hold) { try await Task.sleep(for: .milliseconds(100)) }
+            log.warning("ended while the database held a transaction: nothing of it was acknowledged")
+            fflush(nil)
+            _exit(EXIT_SUCCESS)
+        }
+    }
+
     func run() async throws {
         // The database holds where people were, and the socket opens it: for this account alone.
         umask(0o077)
@@ -98,7 +114,9 @@ struct Serve: AsyncParsableCommand {
         if let trouble = options.mailTrouble { logger.warning("no mail for alerts: \(trouble)") }
         let store: Store
         do {
-            store = try Store(place) { log.error("database: \($0)") }
+            store = try Store(
+                place, copy: copy.place(settings), note: { log.warning("database: \($0)") },
+                report: { log.error("database: \($0)") })
         } catch {
             throw Failure("cannot open \(place): \(error.message)")
         }
@@ -117,11 +135,12 @@ struct Serve: AsyncParsableCommand {
         }
         let server = Server(options, socket: LocalClient.path(of: file), store: store, logger: logger)
         do {
-            try await server.run { port in
-                // Flushed at once: whoever started it waits for this line.
-                print("beekon-server: listening on port \(port ?? 0), \(place)")
-                fflush(nil)
-            }
+            try await server.run(
+                { port in
+                    // Flushed at once: whoever started it waits for this line.
+                    print("beekon-server: listening on port \(port ?? 0), \(place)")
+                    fflush(nil)
+                }, ending: { Self.limitEnd(of: store, log) })
         } catch {
             server.close()
             store.close()

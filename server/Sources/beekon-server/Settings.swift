@@ -5,6 +5,8 @@ import TOML
 struct Settings: Equatable {
     /// An SQLite file, or `postgres://…`.
     var database: String?
+    /// A standby of it, `postgres://…`.
+    var readDatabase: String?
     /// Host and port.
     var listen: String?
     /// Days for which locations are kept.
@@ -40,7 +42,7 @@ struct Settings: Equatable {
     static let retentionDays = 1...36_500
     static let connectionCount = 1...100_000
     private static let names = [
-        "database", "listen", "retention_days", "connections", "signing_key", "page", "map",
+        "database", "read_database", "listen", "retention_days", "connections", "signing_key", "page", "map",
         "tiles", "tiles_attribution", "smtp", "smtp_from", "smtp_user", "smtp_password_file", "smtp_ca_file",
         "smtp_unencrypted", "public_url",
     ]
@@ -94,6 +96,7 @@ struct Settings: Equatable {
     private mutating func take(_ name: String, _ node: TOMLNode) -> String? {
         switch name {
         case "database": return Self.text(name, node, into: &database)
+        case "read_database": return Self.text(name, node, into: &readDatabase)
         case "listen":
             if let complaint = Self.text(name, node, into: &listen) { return complaint }
             return listen.flatMap { Serve.address($0) == nil ? "listen \(Serve.addressRule)" : nil }

@@ -26,6 +26,18 @@ struct PostgresResult: ~Copyable {
         PQresultErrorField(handle, Int32(UInt8(ascii: "M"))).map { String(cString: $0) } ?? ""
     }
 
+    /// What was done, such as `COMMIT`.
+    var command: String { PQcmdStatus(handle).map { String(cString: $0) } ?? "" }
+
+    /// The first row of an answer in the text format.
+    var texts: [String?] {
+        guard PQntuples(handle) > 0 else { return [] }
+        return (0..<PQnfields(handle)).map { column in
+            PQgetisnull(handle, 0, column) == 0
+                ? PQgetvalue(handle, 0, column).map { String(cString: $0) } : nil
+        }
+    }
+
     var rows: [[Cell]] {
         (0..<PQntuples(handle)).map { row in (0..<PQnfields(handle)).map { cell(row, $0) } }
     }

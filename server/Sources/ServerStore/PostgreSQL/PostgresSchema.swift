@@ -181,13 +181,19 @@ enum PostgresSchema {
         CREATE TABLE device_fences(device bigint PRIMARY KEY, digest bigint NOT NULL, progress text NOT NULL);
         INSERT INTO numbers VALUES ('fence', 1);
         """,
+        """
+        CREATE TABLE timelines(system bigint PRIMARY KEY, timeline bigint NOT NULL);
+        """,
     ]
 
-    /// Tables of each connection, for rows that may be there already.
+    /// Tables of each connection that writes, for rows that may be there already. They are no reason to wait for a standby.
     static let staging = """
+        BEGIN;
+        SET LOCAL synchronous_commit = off;
         CREATE TEMP TABLE staged_locations (LIKE locations) ON COMMIT DELETE ROWS;
         CREATE TEMP TABLE staged_events (LIKE events) ON COMMIT DELETE ROWS;
-        CREATE TEMP TABLE staged_vehicle_events (LIKE vehicle_events) ON COMMIT DELETE ROWS
+        CREATE TEMP TABLE staged_vehicle_events (LIKE vehicle_events) ON COMMIT DELETE ROWS;
+        COMMIT
         """
 
     /// Key of our advisory lock. These are numbers that a whole database shares: `BKSV`, and a counter.

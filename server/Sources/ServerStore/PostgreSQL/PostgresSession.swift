@@ -23,6 +23,8 @@ final class PostgresSession: Session {
         let message: String
         /// The connection is gone with it.
         let isLost: Bool
+        /// Whether it may have been done: asking again is safe.
+        var isUnknown = false
 
         var error: StoreError {
             // Classes of SQLSTATE: 08 connection, 53 no resources, 57 an operator, 58 the system; 25006 a standby. 40 rolled back
@@ -30,34 +32,49 @@ final class PostgresSession: Session {
             let kind = String(sqlState.prefix(2))
             let isSlow = sqlState == "57014"
             let isOfAll =
-                isLost || sqlState == "25006" || (["08", "53", "57", "58"].contains(kind) && !isSlow)
+                isLost || isUnknown || sqlState == "25006"
+                || (["08", "53", "57", "58"].contains(kind) && !isSlow)
             let isPassing = isOfAll || isSlow || kind == "40" || sqlState == "55P03"
             var error = StoreError(
                 isPassing ? .unavailable : kind == "23" ? .conflict : .failed, operation: operation,
                 message: "PostgreSQL: \(message)\(sqlState.isEmpty ? "" : " (\(sqlState))")")
             error.isOfAll = isOfAll
+            error.isOutage = isLost
             return error
         }
     }
 
-    /// What every connection has, unless the address says otherwise. A dead network must not hold a thread for minutes.
+    /// Whether another program stands between, which gives connections of its own: pgbouncer.
+    private(set) var isPooled = false
+    private let notices = Notices()
+
+    /// pgbouncer in transaction mode, which a session cannot be told by its answers before something is missing.
+    static let sharing =
+        "pgbouncer gives the connection to others between two transactions: set pool_mode = session for this database, or connect "
+        + "to PostgreSQL itself, which needs no pool: a server has five connections"
+    /// No such prepared statement; there is one already.
+    private static let poolStates = ["26000", "42P05"]
+
+    /// Warnings of PostgreSQL, as libpq hands them over while a statement runs.
+    private final class Notices {
+        var warning: String?
+    }
+
+    /// What every connection has, unless the address says otherwise. A dead network, or a machine that has gone, must not hold a
+    /// thread for minutes.
     private static let defaults = [
-        ("connect_timeout", "5"), ("tcp_user_timeout", "10000"), ("application_name", "beekon-server"),
-        (
-            "options",
-            "-c statement_timeout=30000 -c lock_timeout=10000 -c synchronous_commit=on -c client_min_messages=error "
-                // Whatever the database has for other programs. Who has waited for a lock sees what the other has written.
-                + "-c default_transaction_isolation=read\\ committed -c idle_session_timeout=0"
-        ),
+        (name: "connect_timeout", value: "5"), (name: "tcp_user_timeout", value: "10000"),
+        (name: "keepalives_idle", value: "5"), (name: "keepalives_interval", value: "5"),
+        (name: "keepalives_count", value: "3"), (name: "application_name", value: "beekon-server"),
     ]
 
-    /// - Parameters:
-    ///   - address: a connection string or a URL, as psql takes it.
-    ///   - prepare: make or upgrade the tables.
-    init(address: String, prepare: Bool) throws(StoreError) {
-        let parts = Self.defaults + [("dbname", address)]
-        let keywords = parts.map { strings($0.0) } + [nil]
-        let values = parts.map { strings($0.1) } + [nil]
+    /// Connects, and no more.
+    ///
+    /// - Parameter parameters: names and values, as libpq takes them.
+    init(_ parameters: [(name: String, value: String)]) throws(StoreError) {
+        let parts = Self.defaults + parameters
+        let keywords = parts.map { strings($0.name) } + [nil]
+        let values = parts.map { strings($0.value) } + [nil]
         defer { for text in keywords + values { text?.deallocate() } }
         let opened = PQconnectdbParams(
             keywords.map { UnsafePointer($0) }, values.map { UnsafePointer($0) }, 1)
@@ -65,26 +82,59 @@ final class PostgresSession: Session {
             let message = opened.map { String(cString: PQerrorMessage($0)) } ?? "out of memory"
             PQfinish(opened)
             // The message may repeat the address, but never its password.
-            throw StoreError(
-                .unavailable, operation: "connect",
-                message: Self.line(message))
+            var error = StoreError(.unavailable, operation: "connect", message: Self.line(message))
+            error.isOutage = true
+            throw error
         }
         connection = opened
-        do throws(Refusal) {
-            if prepare { try PostgresSchema.upgrade(self) }
-            try execute(PostgresSchema.staging)
-        } catch {
-            throw error.error
-        }
+        PQsetNoticeReceiver(
+            connection,
+            { context, result in
+                // PG_DIAG_SEVERITY_NONLOCALIZED and PG_DIAG_MESSAGE_PRIMARY
+                guard let context, let severity = PQresultErrorField(result, Int32(UInt8(ascii: "V"))),
+                    String(cString: severity) == "WARNING"
+                else { return }
+                let text = PQresultErrorField(result, Int32(UInt8(ascii: "M")))
+                Unmanaged<Notices>.fromOpaque(context).takeUnretainedValue().warning =
+                    text.map { String(cString: $0) } ?? "a warning"
+            },
+            // The connection ends before this object does.
+            Unmanaged.passUnretained(notices).toOpaque())
+    }
+
+    /// - Parameters:
+    ///   - address: a connection string or a URL, as psql takes it.
+    ///   - prepare: make or upgrade the tables.
+    convenience init(address: String, prepare: Bool) throws(StoreError) {
+        try self.init([("dbname", address)])
+        try settle(isReader: false)
+        if prepare { try upgrade() }
+        try stage()
     }
 
     deinit {
         PQfinish(connection)
     }
 
+    /// The connection, for what waits for it beside its statements.
+    var raw: OpaquePointer { connection }
+
+    /// - Parameter process: id of the one that answers. Where it is not the one that took the connection, a pooler stands between.
+    func note(process: Int64) {
+        isPooled = Int64(PQbackendPID(connection)) != process
+    }
+
     /// Statements without parameters and rows.
     func execute(_ sql: String) throws(Refusal) {
         try check(PostgresResult(PQexec(connection, sql)), sql)
+    }
+
+    /// The first row of a statement without parameters, as texts. Unlike others it is not kept by the connection.
+    func texts(_ sql: String) throws(Refusal) -> [String?] {
+        let result = PostgresResult(PQexec(connection, sql))
+        let texts = result.texts
+        try check(result, sql)
+        return texts
     }
 
     func query(_ sql: String, _ values: [Cell]) throws(Refusal) -> [[Cell]] {
@@ -141,11 +191,22 @@ final class PostgresSession: Session {
     }
 
     private func check(_ result: consuming PostgresResult, _ sql: String) throws(Refusal) {
+        let warning = notices.warning
+        notices.warning = nil
         switch result.status {
-        case PGRES_COMMAND_OK, PGRES_TUPLES_OK: return
+        case PGRES_COMMAND_OK, PGRES_TUPLES_OK:
+            // Behind a transaction it says that a standby may not have it: whoever cancelled the wait cannot have meant that it is
+            // acknowledged.
+            guard let warning, PQtransactionStatus(connection) == PQTRANS_IDLE else { return }
+            throw Refusal(
+                operation: Self.line(sql), sqlState: "", message: warning, isLost: false, isUnknown: true)
         default:
             let isLost = PQstatus(connection) != CONNECTION_OK
             if isLost { isUsable = false }
+            if isPooled, Self.poolStates.contains(result.sqlState) {
+                isUsable = false
+                throw Refusal(operation: "connect", sqlState: "", message: Self.sharing, isLost: true)
+            }
             let message = result.message
             throw Refusal(
                 operation: Self.line(sql), sqlState: result.sqlState,
@@ -155,7 +216,7 @@ final class PostgresSession: Session {
     }
 
     /// For the log, in which an entry is a line.
-    private static func line(_ text: String) -> String {
+    static func line(_ text: String) -> String {
         text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 
@@ -200,7 +261,13 @@ final class PostgresSession: Session {
             }
             throw error
         }
-        try execute("COMMIT")
+        let result = PostgresResult(PQexec(connection, "COMMIT"))
+        let command = result.command
+        try check(result, "COMMIT")
+        guard command == "COMMIT" else {
+            throw Refusal(
+                operation: "COMMIT", sqlState: "40000", message: "it was rolled back", isLost: false)
+        }
         return value
     }
 }

@@ -17,10 +17,10 @@ extension Reading {
     ) throws(StoreError) -> [DeviceSample] {
         try session.run(
             """
-            SELECT d.id, p.seen, l.time, p.status FROM devices d LEFT JOIN presence p ON p.device = d.id
-                LEFT JOIN latest l ON l.device = d.id
-            WHERE \(Viewer.condition) AND d.id > $2 AND d.revoked IS NULL ORDER BY d.id LIMIT $3
-            """, viewer.cell, .integer(id), .integer(Int64(limit))
+            SELECT d.id, p.seen, l.time, p.status
+            FROM \(page("AND d.revoked IS NULL", limit: "$4"))
+                LEFT JOIN presence p ON p.device = d.id LEFT JOIN latest l ON l.device = d.id ORDER BY d.id
+            """, viewer.cell, .integer(id), .integer(.max), .integer(Int64(limit))
         ).compactMap { row in
             guard let id = row[0].integer else { return nil }
             return DeviceSample(

@@ -126,6 +126,21 @@ package enum Reading {
             (SELECT g.name FROM fleet_groups g WHERE g.id = d.fleet_group)
         """
 
+    /// The devices `d` of one page: those behind `$2`, up to `$3`. They are chosen first, and then what is known of each is looked up
+    /// by its key: a page costs what it shows, wherever it begins. Joined at once, other tables may be read from their beginning to
+    /// find it. Both bounds are needed: PostgreSQL, which plans for any values, takes two for a short range, and one for a third of
+    /// all.
+    ///
+    /// - Parameters:
+    ///   - condition: of the devices, beside the viewer's; it begins with AND.
+    ///   - limit: the parameter that has the devices of a page.
+    package static func page(_ condition: String = "", limit: String) -> String {
+        """
+        (SELECT * FROM devices d WHERE \(Viewer.condition) AND d.id > $2 AND d.id <= $3 \(condition)
+            ORDER BY d.id LIMIT \(limit)) d
+        """
+    }
+
     /// One page of the devices, by number, or one device.
     package static func devices(
         for viewer: Viewer, after id: Int64 = 0, only device: Int64? = nil, limit: Int,
@@ -133,9 +148,8 @@ package enum Reading {
     ) throws(StoreError) -> [DeviceState] {
         let rows = try session.run(
             """
-            SELECT \(stateColumns)
-            FROM devices d LEFT JOIN presence p ON p.device = d.id LEFT JOIN latest l ON l.device = d.id
-            WHERE \(Viewer.condition) AND d.id > $2 AND d.id <= $3 ORDER BY d.id LIMIT $4
+            SELECT \(stateColumns) FROM \(page(limit: "$4"))
+                LEFT JOIN presence p ON p.device = d.id LEFT JOIN latest l ON l.device = d.id ORDER BY d.id
             """, viewer.cell, .integer(device.map { $0 - 1 } ?? id), .integer(device ?? .max),
             .integer(Int64(limit)))
         return rows.compactMap { state($0) }

@@ -22,6 +22,7 @@ package struct Server: Sendable {
     private let delivery: AlertDelivery
     private let watch: AlertWatch
     private let fences: FenceKeeper
+    private let tallies: FleetTallies
     private let mill = PasswordMill()
     let logger: Logger
 
@@ -39,6 +40,7 @@ package struct Server: Sendable {
         delivery = AlertDelivery(store: store, clock: clock, options: options, logger: logger)
         watch = AlertWatch(store: store, clock: clock, logger: logger)
         fences = FenceKeeper(store: store, logger: logger)
+        tallies = FleetTallies(store: store, logger: logger)
         self.logger = logger
     }
 
@@ -57,8 +59,10 @@ package struct Server: Sendable {
                     counts: Doorman.Counts(), logger: logger))
         }
         let housekeeping = Housekeeping(
-            store: store, days: options.retentionDays, clock: clock, logger: logger)
+            store: store, days: options.retentionDays, batchDays: options.batchDays, clock: clock,
+            logger: logger)
         services += [housekeeping, removals, watch, delivery, fences]
+        services += [tallies, ChangeKeeper(store: store, logger: logger)]
         // Before anybody is served, so that the first batches do not wait for it.
         await clock.look()
         await housekeeping.prepare()
@@ -85,6 +89,7 @@ package struct Server: Sendable {
         return Handlers(
             ingest: Ingest(
                 store: store, bodies: bodies, retentionDays: options.retentionDays,
+                batchDays: options.batchDays,
                 commands: CommandText(key: options.signingKey), meters: meters, clock: clock,
                 watch: watch, delivery: delivery, fences: fences, logger: logger),
             logs: Logs(store: store, bodies: bodies, lists: lists),
@@ -104,6 +109,7 @@ package struct Server: Sendable {
             operation: Operation(store: store, bodies: bodies, options: options, clock: clock),
             tiles: Tiles(map: options.map), sharing: Sharing(store: store, bodies: bodies),
             delivery: delivery, rules: Rules(store: store, bodies: bodies, watch: watch),
-            fences: FleetFences(store: store, bodies: bodies, lists: lists, keeper: fences))
+            fences: FleetFences(store: store, bodies: bodies, lists: lists, keeper: fences),
+            tallies: tallies)
     }
 }

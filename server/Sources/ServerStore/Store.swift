@@ -27,6 +27,8 @@ package final class Store: Sendable {
 
     private let writes: Monitor<WorkQueue>
     private let reads: Monitor<WorkQueue>
+    /// Who asks is looked up by a thread that does nothing else: lists are in nobody's way.
+    private let looks: Monitor<WorkQueue>
     private let makes: Monitor<MakerQueue>
     private let maker: WorkerThread
     private let threads: [WorkerThread]
@@ -43,29 +45,33 @@ package final class Store: Sendable {
     /// Opens the database, and makes or upgrades its tables.
     ///
     /// - Parameters:
+    ///   - partitionDays: of a partition of PostgreSQL, 1 or 7; nil: as the database has it.
     ///   - patience: how long work may wait for a thread.
     ///   - batchPatience: how long a batch may.
     ///   - report: told of errors, from any of the threads.
     package init(
-        _ place: Place, patience: Duration = .seconds(10), batchPatience: Duration = .milliseconds(700),
+        _ place: Place, partitionDays: Int? = nil, patience: Duration = .seconds(10),
+        batchPatience: Duration = .milliseconds(700),
         report: @escaping @Sendable (StoreError) -> Void
     ) throws(StoreError) {
-        let (writes, reads, makes) = (Monitor(WorkQueue()), Monitor(WorkQueue()), Monitor(MakerQueue()))
+        let (writes, makes) = (Monitor(WorkQueue()), Monitor(MakerQueue()))
+        let (reads, looks) = (Monitor(WorkQueue()), Monitor(WorkQueue()))
         self.writes = writes
         self.reads = reads
+        self.looks = looks
         self.makes = makes
         self.patience = patience
         self.batchPatience = batchPatience
         let quiet = Quieter(report)
         self.report = { quiet.report($0) }
-        let (writers, open, openForReading) = try Self.prepare(place)
+        let (writers, open, openForReading) = try Self.prepare(place, partitionDays)
         file = Mutex(writers.file)
         var workers: [Worker] = []
         for _ in 0..<writers.count {
             workers.append(Worker(queue: writes, makes: makes, open: open, report: self.report))
         }
-        for _ in 0..<2 {
-            workers.append(Worker(queue: reads, makes: makes, open: openForReading, report: self.report))
+        for queue in [reads, reads, looks] {
+            workers.append(Worker(queue: queue, makes: makes, open: openForReading, report: self.report))
         }
         let maker = Maker(
             queue: makes, writes: writes, open: open, report: self.report, patience: patience,
@@ -81,18 +87,29 @@ package final class Store: Sendable {
 
     private typealias Opening = @Sendable () throws(StoreError) -> any Session
 
+    /// Days that a partition of PostgreSQL can have.
+    package static let partitionDays = PostgresPartitions.Span.allCases.map { Int($0.rawValue) }
+
     private static func prepare(
-        _ place: Place
+        _ place: Place, _ partitionDays: Int?
     ) throws(StoreError) -> (writers: (count: Int, file: DatabaseFile?), writing: Opening, reading: Opening) {
         switch place {
         case .sqlite(let path):
+            guard partitionDays == nil else {
+                throw StoreError(
+                    .failed, operation: "open",
+                    message: "partition_days is for PostgreSQL: a file has no partitions")
+            }
             let file = try DatabaseFile(path)
             return (
                 (1, file), { () throws(StoreError) in try file.session(isReader: false) },
                 { () throws(StoreError) in try file.session(isReader: true) }
             )
         case .postgres(let address):
-            _ = try PostgresSession(address: address, prepare: true)
+            let session = try PostgresSession(address: address, prepare: true)
+            if let span = partitionDays.flatMap({ PostgresPartitions.Span(rawValue: Int64($0)) }) {
+                try session.choose(span)
+            }
             let open: Opening = { () throws(StoreError) in
                 try PostgresSession(address: address, prepare: false)
             }
@@ -161,6 +178,13 @@ package final class Store: Sendable {
         try await run(reads, true, body)
     }
 
+    /// Runs `body`, which looks up who asks, on a thread that only reads.
+    package func look<Value: Sendable>(
+        _ body: @escaping @Sendable (any Session) throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        try await run(looks, true, body)
+    }
+
     private func run<Value: Sendable>(
         _ queue: Monitor<WorkQueue>, _ isRepeatable: Bool,
         _ body: @escaping @Sendable (any Session) throws(StoreError) -> Value
@@ -188,6 +212,7 @@ package final class Store: Sendable {
         maker.join()
         writes.change { $0.close() }
         reads.change { $0.close() }
+        looks.change { $0.close() }
         for thread in threads { thread.join() }
         file.withLock { $0 = nil }
     }

@@ -77,6 +77,9 @@ struct Serve: AsyncParsableCommand {
         options.retentionDays =
             try retention ?? Environment.number("BEEKON_SERVER_RETENTION", in: Settings.retentionDays)
             ?? settings.retention
+        options.batchDays =
+            try Environment.number("BEEKON_SERVER_BATCH_DAYS", in: Settings.batchDays) ?? settings.batchDays
+            ?? options.batchDays
         if let path = signingKey ?? Environment["BEEKON_SERVER_SIGNING_KEY"] ?? settings.signingKey {
             options.signingKey = try KeyFile.read(path)
         }
@@ -98,7 +101,7 @@ struct Serve: AsyncParsableCommand {
         if let trouble = options.mailTrouble { logger.warning("no mail for alerts: \(trouble)") }
         let store: Store
         do {
-            store = try Store(place) { log.error("database: \($0)") }
+            store = try Store(place, partitionDays: settings.partitionDays) { log.error("database: \($0)") }
         } catch {
             throw Failure("cannot open \(place): \(error.message)")
         }

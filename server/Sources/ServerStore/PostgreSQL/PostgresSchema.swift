@@ -181,6 +181,14 @@ enum PostgresSchema {
         CREATE TABLE device_fences(device bigint PRIMARY KEY, digest bigint NOT NULL, progress text NOT NULL);
         INSERT INTO numbers VALUES ('fence', 1);
         """,
+        """
+        CREATE TABLE changes(number bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint, devices text NOT NULL);
+        CREATE INDEX changes_number ON changes(number);
+        CREATE TABLE revocations(device bigint NOT NULL, number bigint NOT NULL, PRIMARY KEY (device, number));
+        INSERT INTO numbers VALUES ('revocation', 1);
+        CREATE TABLE partitioning(days bigint NOT NULL);
+        INSERT INTO partitioning VALUES (7);
+        """,
     ]
 
     /// Tables of each connection, for rows that may be there already.

@@ -187,8 +187,12 @@ final class PostgresSession: Session {
     }
 
     /// Commits when `body` returns, and rolls back when it throws.
-    func atomically<Value>(_ body: () throws(Refusal) -> Value) throws(Refusal) -> Value {
-        try execute("BEGIN")
+    ///
+    /// - Parameter beginning: BEGIN, and what goes to the database and back with it.
+    func atomically<Value>(
+        _ beginning: String = "BEGIN", _ body: () throws(Refusal) -> Value
+    ) throws(Refusal) -> Value {
+        try begin(beginning)
         let value: Value
         do throws(Refusal) {
             value = try body()
@@ -202,6 +206,20 @@ final class PostgresSession: Session {
         }
         try execute("COMMIT")
         return value
+    }
+}
+
+extension PostgresSession {
+    private func begin(_ beginning: String) throws(Refusal) {
+        do throws(Refusal) {
+            try execute(beginning)
+        } catch {
+            // What comes behind BEGIN has failed: it has begun.
+            if PQtransactionStatus(connection) != PQTRANS_IDLE, isUsable {
+                do throws(Refusal) { try execute("ROLLBACK") } catch { isUsable = false }
+            }
+            throw error
+        }
     }
 }
 

@@ -201,6 +201,9 @@ LIMITS = [
     Limit("SQLite: × bare INSERT", "≥ 0.5", lambda value: value >= 0.5),
     *[Limit(f"{name}: p99 at half load, ms", "≤ 100", lambda value: value <= 100) for name in ("PostgreSQL", "SQLite")],
     *[Limit(f"{name}: herd, all stored, s", "≤ 15", lambda value: value <= 15) for name in ("PostgreSQL", "SQLite")],
+    Limit("lists: a look of which 1,000 have moved, ms", "≤ 50", lambda value: value <= 50),
+    Limit("lists: a piece of /v1/devices, p99, ms", "≤ 20", lambda value: value <= 20),
+    Limit("lists: /metrics, most, ms", "≤ 1000", lambda value: value <= 1000),
     *[Limit(f"{name}: herd, RSS at most, MB", "≤ 80", lambda value: value <= 80) for name in ("PostgreSQL", "SQLite")],
 ]
 

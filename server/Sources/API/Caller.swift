@@ -12,6 +12,8 @@ struct Identity: Equatable {
     var newToken: [UInt8]?
     /// Hash of a device's token.
     var token: [UInt8]?
+    /// The first of the `Revocations` that this token was not judged by; nil for anybody else's.
+    var nextRevocation: Int64?
     /// The link that was shown; nil for anybody else.
     var link: LinkEntry?
     /// Which vehicles it sees.

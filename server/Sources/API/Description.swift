@@ -487,7 +487,9 @@ enum Description {
         "#/components/responses/405"},"409":{"$ref":"#/components/responses/409"},"413":{"$ref":"#/components/responses/413"},
         "503":{"$ref":"#/components/responses/503"}},"requestBody":{"required":true,"content":{"application/json":
         {"schema":{"type":"object","required":["path"],"properties":{"path":{"type":"string"}}}}}}}},
-        "/metrics":{"get":{"operationId":"metrics","summary":"For Prometheus.","security":[{"token":
+        "/metrics":{"get":{"operationId":"metrics","summary":"For Prometheus.","parameters":[{"name":"device","in":"query",
+        "required":false,"description":"Only of this device. Of more than 10,000, there are sums without it.",
+        "schema":{"type":"integer","format":"int64","minimum":1}}],"security":[{"token":
         []},{"session":[]}],"responses":{"200":{"description":"Text.","content":{"text/plain":{"schema":
         {"type":"string"}}}},"400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},
         "403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":

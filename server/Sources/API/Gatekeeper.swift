@@ -10,30 +10,28 @@ final class Gatekeeper: Sendable {
     private let clock: ClockKeeper
     private let memory = Mutex(Memory())
 
-    private struct Known {
-        var tokens: DeviceTokens
-        /// When the database was asked.
-        var asOf: ContinuousClock.Instant
-    }
-
     private struct Memory {
-        var devices: [Int64: Known] = [:]
+        var devices = TokenMemory(bytes: Gatekeeper.capacity)
         /// How often tokens have changed through this server: what was read while they did may be from before.
         var changes: UInt64 = 0
         /// Requests that wait until the database may be asked again.
         var patient = 0
     }
 
-    /// A device that is revoked through another server may upload for so long.
-    private static let freshness = Duration.seconds(5)
+    /// For which a token is judged from memory. Who ends it is not kept waiting: the transaction that stores an upload knows of that,
+    /// see `Revocations`. One that ends because its vehicle shows the next one may be taken for as long by a server that has not seen
+    /// the other.
+    private static let freshness = Duration.seconds(300)
+    /// For which one is that was never shown: with each upload that shows it, that is noted.
+    private static let freshnessOfNew = Duration.seconds(5)
     /// A token that is not among those known may have been made by another server just now: whoever shows it waits until the
     /// database may be asked again. Asked at most so often for each device, so that wrong tokens are no load on it.
     private static let reload = Duration.milliseconds(500)
     /// So many wait for that at most; wrong tokens would hold places and work that others need. Beyond, a 503: it is not known
     /// that the token is wrong.
     private static let mostPatient = 16
-    /// Devices that are remembered: 30 MB at most would be held for them, with four tokens each.
-    private static let capacity = 20_000
+    /// Bytes of what is remembered: 40,000 devices that upload every few minutes. Those of a greater fleet are looked up.
+    private static let capacity = 16 << 20
 
     init(store: Store, clock: ClockKeeper) {
         self.store = store
@@ -52,7 +50,7 @@ final class Gatekeeper: Sendable {
         case .access: return try await device(secret, now: now)
         case .user:
             guard
-                let user = try await store.read({ session throws(StoreError) in
+                let user = try await store.look({ session throws(StoreError) in
                     try Users.user(of: secret, in: session)
                 })
             else { throw Problem.unauthorized }
@@ -65,7 +63,7 @@ final class Gatekeeper: Sendable {
     private func browser(_ headers: HTTPFields, now: Timestamp) async throws -> Identity {
         guard let secret = Self.session(headers) else { return Identity(caller: .nobody) }
         let latest = clock.latest(now)
-        let user = try await store.read { session throws(StoreError) in
+        let user = try await store.look { session throws(StoreError) in
             try Sessions.user(of: secret, now: now, latest: latest, in: session)
         }
         guard let user else { return Identity(caller: .nobody) }
@@ -74,7 +72,7 @@ final class Gatekeeper: Sendable {
 
     private func guest(_ secret: Secret, now: Timestamp) async throws -> Identity {
         let latest = clock.latest(now)
-        let link = try await store.read { session throws(StoreError) in
+        let link = try await store.look { session throws(StoreError) in
             try Links.link(of: secret, now: now, latest: latest, in: session)
         }
         guard let link else { throw Problem.unauthorized }
@@ -110,18 +108,25 @@ final class Gatekeeper: Sendable {
     }
 
     private func device(_ secret: Secret, now: Timestamp) async throws -> Identity {
-        guard let record = try await record(of: secret, now: now) else { throw Problem.unauthorized }
-        var identity = Identity(caller: .device(secret.owner), token: record.hash)
+        guard let (record, next) = try await record(of: secret, now: now) else { throw Problem.unauthorized }
+        var identity = Identity(caller: .device(secret.owner), token: record.hash, nextRevocation: next)
         // Remembered as it was read for a few seconds, in which it may be noted more than once: only the first time counts.
         if record.used == nil { identity.newToken = record.hash }
         return identity
     }
 
-    private func record(of secret: Secret, now: Timestamp) async throws -> TokenRecord? {
+    /// - Returns: what is known of a token that is good, and the first of the `Revocations` that this does not know of.
+    private func record(
+        of secret: Secret, now: Timestamp
+    ) async throws -> (TokenRecord, nextRevocation: Int64)? {
         let arrival = ContinuousClock.now
         let latest = clock.latest(now)
         if let known = remembered(secret.owner), arrival - known.asOf < Self.freshness {
-            if let record = known.tokens.valid(secret, now: now, latest: latest) { return record }
+            if let record = known.tokens.valid(secret, now: now, latest: latest),
+                record.used != nil || arrival - known.asOf < Self.freshnessOfNew
+            {
+                return (record, known.tokens.nextRevocation)
+            }
             guard await wait(until: known.asOf + Self.reload) else {
                 // It may be a good one: nobody has asked.
                 var random = SystemRandomNumberGenerator()
@@ -129,10 +134,17 @@ final class Gatekeeper: Sendable {
             }
             // Somebody else may have asked meanwhile.
             if let newer = remembered(secret.owner), newer.asOf > arrival {
-                return newer.tokens.valid(secret, now: now, latest: latest)
+                return Self.judge(newer.tokens, secret, now: now, latest: latest)
             }
         }
-        return try await read(secret.owner)?.valid(secret, now: now, latest: latest)
+        return try await read(secret.owner).flatMap { Self.judge($0, secret, now: now, latest: latest) }
+    }
+
+    private static func judge(
+        _ tokens: DeviceTokens, _ secret: Secret, now: Timestamp, latest: Timestamp
+    ) -> (TokenRecord, nextRevocation: Int64)? {
+        guard let record = tokens.valid(secret, now: now, latest: latest) else { return nil }
+        return (record, tokens.nextRevocation)
     }
 
     /// - Returns: false when too many wait.
@@ -149,20 +161,21 @@ final class Gatekeeper: Sendable {
         return true
     }
 
-    private func remembered(_ device: Int64) -> Known? {
-        memory.withLock { $0.devices[device] }
+    private func remembered(_ device: Int64) -> TokenMemory.Known? {
+        memory.withLock { $0.devices.find(device) }
     }
 
     private func read(_ device: Int64) async throws -> DeviceTokens? {
         let (changes, now) = (memory.withLock { $0.changes }, ContinuousClock.now)
-        let read = try await store.read { session throws(StoreError) in
+        let read = try await store.look { session throws(StoreError) in
             try Devices.tokens(of: device, in: session)
         }
-        guard let read else { return nil }
+        guard var read else { return nil }
+        // Refresh tokens are judged where they are exchanged.
+        read.records.removeAll { $0.kind != .access }
+        let known = TokenMemory.Known(tokens: read, asOf: now)
         memory.withLock { memory in
-            guard memory.changes == changes else { return }
-            if memory.devices.count >= Self.capacity { memory.devices.removeAll(keepingCapacity: true) }
-            memory.devices[device] = Known(tokens: read, asOf: now)
+            if memory.changes == changes { memory.devices.insert(known, for: device) }
         }
         return read
     }
@@ -170,7 +183,7 @@ final class Gatekeeper: Sendable {
     /// The tokens of this device have changed.
     func forget(_ device: Int64) {
         memory.withLock { memory in
-            memory.devices[device] = nil
+            memory.devices.remove(device)
             memory.changes &+= 1
         }
     }

@@ -23,6 +23,7 @@ struct Handlers: Sendable {
     let delivery: AlertDelivery
     let rules: Rules
     let fences: FleetFences
+    let tallies: FleetTallies
 
     /// One request, whose right has been checked.
     struct Call {
@@ -60,7 +61,7 @@ struct Handlers: Sendable {
             return try await ingest.answer(call.request, from: device, call.identity, now: call.now)
         case .logs:
             guard case .device(let device) = call.identity.caller else { throw Problem.notFound() }
-            return try await logs.add(call.request, from: device, now: call.wall)
+            return try await logs.add(call.request, from: device, call.identity, now: call.wall)
         case .token: return try await exchange.answer(call.request, now: call.wall)
         case .enroll: return try await enrolment.enroll(call.request, now: call.wall)
         case .login: return try await login.begin(call.request, now: call.wall)
@@ -96,7 +97,7 @@ struct Handlers: Sendable {
         case (.stream, _):
             let (gatekeeper, headers) = (enrolment.gatekeeper, call.request.headers)
             let isLocal = call.identity.caller == .local
-            return try hub.stream(LiveHub.Form(query: call.request.uri.query), for: call.viewer) {
+            return try await hub.stream(LiveHub.Form(query: call.request.uri.query), for: call.viewer) {
                 if isLocal { return true }
                 do {
                     let identity = try await gatekeeper.identity(headers, now: Responder.now)
@@ -121,8 +122,9 @@ struct Handlers: Sendable {
         case (.clock, .get): return try await ingest.clock.answer(call.now)
         case (.metrics, _):
             return try await Metrics(
-                store: reader.store, meters: ingest.meters, clock: ingest.clock, delivery: delivery
-            ).answer(for: call.viewer, call.now)
+                store: reader.store, meters: ingest.meters, clock: ingest.clock, delivery: delivery,
+                tallies: tallies
+            ).answer(for: call.viewer, call.request.uri.query, call.now)
         default: return nil
         }
     }

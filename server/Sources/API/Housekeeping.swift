@@ -9,6 +9,8 @@ struct Housekeeping: Service {
     let store: Store
     /// For which locations are kept; nil: for ever.
     let days: Int?
+    /// For which ids of batches are remembered.
+    let batchDays: Int
     let clock: ClockKeeper
     let logger: Logger
 
@@ -46,7 +48,14 @@ struct Housekeeping: Service {
     private func tidy() async throws {
         let now = Responder.now
         try await prepare(at: now)
-        guard let days, let age = clock.age(now) else { return }
+        guard let age = clock.age(now) else { return }
+        let remembered = age.advanced(bySeconds: -86_400 * Double(batchDays))
+        while try await store.write({ session throws(StoreError) in
+            try Retention.forgetBatches(before: remembered, in: session)
+        }) {
+            if Task.isCancelled { return }
+        }
+        guard let days else { return }
         let before = age.advanced(bySeconds: -86_400 * Double(days))
         while try await store.write({ session throws(StoreError) in
             try Retention.prune(before: before, in: session)

@@ -14,6 +14,8 @@ struct Ingest: Sendable {
     let bodies: BodyReader
     let limits = Limits()
     let retentionDays: Int?
+    /// For which ids of batches are remembered.
+    let batchDays: Int
     let commands: CommandText
     let meters: Meters
     let clock: ClockKeeper
@@ -32,6 +34,7 @@ struct Ingest: Sendable {
         let start = ContinuousClock.now
         let submission = submission(of: batch, from: device, identity, now: now)
         var receipt = try await store.submit(submission)
+        guard !receipt.isRefused else { throw Problem.unauthorized }
         meters.note(receipt, after: .now - start)
         if receipt.hasAlerts { delivery.wake() }
         if let other = receipt.otherInstallation, let isLast = meters.isWorthALine(for: device) {
@@ -69,15 +72,18 @@ struct Ingest: Sendable {
     private func submission(
         of batch: Batch, from device: Int64, _ identity: Identity, now: Timestamp
     ) -> Submission {
+        let age = clock.age(now)
         let keptSince = retentionDays.flatMap { days in
-            clock.age(now).map { $0.advanced(bySeconds: -86_400 * Double(days)) }
+            age.map { $0.advanced(bySeconds: -86_400 * Double(days)) }
         }
         var submission = Submission(
             device: device, batch: batch, received: now, keptSince: keptSince,
             newToken: identity.newToken)
         submission.token = identity.token
+        submission.nextRevocation = identity.nextRevocation
         submission.wall = clock.wall(now)
-        submission.age = clock.age(now) ?? submission.wall
+        submission.age = age ?? submission.wall
+        submission.rememberedSince = age.map { $0.advanced(bySeconds: -86_400 * Double(batchDays)) }
         submission.latest = clock.latest(submission.wall)
         submission.isRemembered = TimeRule.isPlausible(batch.id, now: submission.wall)
         submission.rules = watch.rules

@@ -48,12 +48,12 @@ final class LiveHub: Service {
         var listeners: [UInt64: Listener] = [:]
         var next: UInt64 = 0
         var isEnding = false
+        /// From where on is looked; nil while nobody listens.
+        var cursor: Changes.Cursor?
     }
 
-    /// What was told of a device last.
-    private struct Mark: Equatable {
-        var seen: Timestamp?
-        var location: UUIDv7?
+    /// What was told of a device last, beside where it is and when it was heard of.
+    private struct Mark: Hashable {
         var status: Timestamp?
         var shownAgain: Timestamp?
         var other: UUIDv7?
@@ -64,14 +64,12 @@ final class LiveHub: Service {
     /// Bytes of changes that wait for a slow listener; beyond, it has to ask anew. All listeners of a form who see the same share
     /// them, and where there are more than a few of such texts, they have these bytes together.
     private static let mostWaiting = 16 << 20
-    /// Seconds by which servers' clocks, and their commits, may lag.
-    private static let slack = 60.0
     /// How long a right is taken for granted.
     private static let trust = Duration.seconds(5)
     /// Between two signs of life; they are events, since a page is told of nothing else. It gives up after 40 seconds.
     private static let silence = Duration.seconds(15)
-    /// Devices that are read at once, each with a status of up to 16 KiB.
-    private static let page = 100
+    /// Devices of which is remembered what was told of them. With more, some are told in full once more.
+    private static let mostKnown = 200_000
 
     private let store: Store
     private let logger: Logger
@@ -90,9 +88,11 @@ final class LiveHub: Service {
     /// - Parameters:
     ///   - viewer: is told of the vehicles that it may see at the moment.
     ///   - mayStay: asked now and then, since a stream may outlive the rights of who listens.
-    func stream(_ form: Form, for viewer: Viewer, mayStay: @escaping @Sendable () async -> Bool) throws
-        -> Response
-    {
+    func stream(
+        _ form: Form, for viewer: Viewer, mayStay: @escaping @Sendable () async -> Bool
+    ) async throws -> Response {
+        // All that changes from now on is told. Whoever listens reads the rest once it has been greeted.
+        let start = try await store.read { session throws(StoreError) in try Changes.begin(in: session) }
         guard state.withLock({ !$0.isEnding && $0.listeners.count < Self.most }) else {
             var random = SystemRandomNumberGenerator()
             throw Problem.busy(using: &random)
@@ -101,7 +101,8 @@ final class LiveHub: Service {
             status: .ok,
             headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
             body: ResponseBody { writer in
-                let (number, changes, backlog) = self.listen(Audience(form: form, viewer: viewer))
+                let (number, changes, backlog) = self.listen(
+                    Audience(form: form, viewer: viewer), from: start)
                 defer { self.leave(number) }
                 try await writer.write(
                     ByteBuffer(string: "event: hello\ndata: {\"time\":\"\(Responder.now.iso8601)\"}\n\n"))
@@ -124,7 +125,9 @@ final class LiveHub: Service {
             })
     }
 
-    private func listen(_ audience: Audience) -> (UInt64, AsyncStream<ByteBuffer>, Backlog) {
+    private func listen(
+        _ audience: Audience, from start: Changes.Cursor
+    ) -> (UInt64, AsyncStream<ByteBuffer>, Backlog) {
         let (stream, continuation) = AsyncStream<ByteBuffer>.makeStream()
         let backlog = Backlog()
         let number = state.withLock { state in
@@ -132,6 +135,7 @@ final class LiveHub: Service {
             if state.isEnding {
                 continuation.finish()
             } else {
+                state.cursor = state.cursor ?? start
                 state.listeners[state.next] = Listener(
                     audience: audience, continuation: continuation, backlog: backlog)
             }
@@ -164,6 +168,8 @@ final class LiveHub: Service {
         for listener in listeners { listener.continuation.finish() }
     }
 
+    private static let reload = "event: reload\ndata: {}\n\n"
+
     /// Looks once a second until nobody listens.
     private func watch() async {
         await withDiscardingTaskGroup { group in
@@ -183,15 +189,13 @@ final class LiveHub: Service {
     }
 
     private func lookAround() async {
-        var known: [Int64: Mark] = [:]
-        var since = Responder.now
+        var known: [Int64: Int] = [:]
         var revision: Int64?
-        while !Task.isCancelled, state.withLock({ !$0.listeners.isEmpty }) {
-            let now = Responder.now
+        while !Task.isCancelled, let cursor = next() {
             do {
-                try await look(since: since, &known)
+                let moved = try await look(from: cursor, &known)
+                state.withLock { if $0.cursor != nil { $0.cursor = moved } }
                 try await noteChanges(&revision)
-                since = now
             } catch {
                 logger.failure(error, of: "live", then: "trying again in a second")
             }
@@ -200,47 +204,58 @@ final class LiveHub: Service {
         }
     }
 
+    /// - Returns: from where on is looked; nil when nobody listens, and whoever comes next begins anew.
+    private func next() -> Changes.Cursor? {
+        state.withLock { state in
+            if state.listeners.isEmpty { state.cursor = nil }
+            return state.cursor
+        }
+    }
+
     /// Whoever shows vehicles reads them anew after an admin has changed names, groups or rights, or deleted one.
     private func noteChanges(_ revision: inout Int64?) async throws {
         let new = try await store.read { session throws(StoreError) in try FleetRevision.read(from: session) }
-        if let revision, revision != new { tellAll("event: reload\ndata: {}\n\n") }
+        if let revision, revision != new { tellAll(Self.reload) }
         revision = new
     }
 
-    private func look(since: Timestamp, _ known: inout [Int64: Mark]) async throws {
-        let start = since.advanced(bySeconds: -Self.slack)
-        var last: Int64 = 0
-        while true {
-            let after = last
+    private func look(
+        from start: Changes.Cursor, _ known: inout [Int64: Int]
+    ) async throws -> Changes.Cursor {
+        let now = ContinuousClock.now
+        let (cursor, changed) = try await store.read { session throws(StoreError) in
+            var cursor = start
+            let changed = try Changes.read(&cursor, now: now, from: session)
+            return (cursor, changed)
+        }
+        guard let changed else {
+            known = [:]
+            tellAll(Self.reload)
+            return cursor
+        }
+        for start in stride(from: 0, to: changed.count, by: Reading.mostAtOnce) {
+            let page = Array(changed[start..<min(start + Reading.mostAtOnce, changed.count)])
             let viewers = Set(state.withLock { $0.listeners.values.map(\.audience.viewer) })
             // What each may see is of the same moment as what there is.
             let (devices, scopes) = try await store.read { session throws(StoreError) in
                 var scopes: [Viewer: Viewer.Scope] = [:]
                 for viewer in viewers { scopes[viewer] = try viewer.scope(in: session) }
-                let devices = try Reading.devices(
-                    for: .everything, heardSince: start, after: after, limit: Self.page, from: session)
-                return (devices, scopes)
+                return (try Reading.devices(for: .everything, page, from: session), scopes)
             }
-            let news = devices.compactMap { Self.news(of: $0, &known) }
+            let news = devices.map { Self.news(of: $0, &known) }
             if !news.isEmpty { tell(news, scopes) }
-            guard devices.count == Self.page, let end = devices.last?.id else { return }
-            last = end
         }
+        return cursor
     }
 
-    /// - Returns: nil when all of it has been told.
-    private static func news(of device: DeviceState, _ known: inout [Int64: Mark]) -> LiveText.News? {
+    private static func news(of device: DeviceState, _ known: inout [Int64: Int]) -> LiveText.News {
         let mark = Mark(
-            seen: device.seen, location: device.latest?.id, status: device.status?.received,
-            shownAgain: device.tokenShownAgain, other: device.otherInstallation)
-        guard let old = known.updateValue(mark, forKey: device.id) else {
-            return LiveText.News(device: device, isMoveAlone: false)
-        }
-        guard old != mark else { return nil }
-        let isMoveAlone =
-            old.status == mark.status && old.seen != nil && old.shownAgain == mark.shownAgain
-            && old.other == mark.other
-        return LiveText.News(device: device, isMoveAlone: isMoveAlone)
+            status: device.status?.received, shownAgain: device.tokenShownAgain,
+            other: device.otherInstallation
+        ).hashValue
+        if known.count >= mostKnown, known[device.id] == nil { known = [:] }
+        let old = known.updateValue(mark, forKey: device.id)
+        return LiveText.News(device: device, isMoveAlone: old == mark && device.seen != nil)
     }
 
     /// A text that is made once for all who may see the same, in a form.

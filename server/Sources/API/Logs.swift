@@ -14,7 +14,9 @@ struct Logs: Sendable {
     private static let longest = 512 << 10
 
     /// `POST /v1/logs`
-    func add(_ request: Request, from device: Int64, now: Timestamp) async throws -> Response {
+    func add(
+        _ request: Request, from device: Int64, _ identity: Identity, now: Timestamp
+    ) async throws -> Response {
         let isPacked = try Ingest.isPacked(request.headers)
         let (bytes, lease) = try await bodies.read(request, limit: Self.longest)
         let text: String
@@ -33,9 +35,11 @@ struct Logs: Sendable {
         let more = max(0, text.utf8.count - bytes.readableBytes)
         let rest = try bodies.take(more)
         defer { withExtendedLifetime((lease, rest)) {} }
-        try await store.write(isRepeatable: true) { session throws(StoreError) in
-            try DeviceLogs.add(text, of: device, now: now, in: session)
+        let known = identity.nextRevocation
+        let isStored = try await store.write(isRepeatable: true) { session throws(StoreError) in
+            try DeviceLogs.add(text, of: device, since: known, now: now, in: session)
         }
+        guard isStored else { throw Problem.unauthorized }
         return Response(status: .noContent)
     }
 

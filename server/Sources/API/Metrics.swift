@@ -11,11 +11,23 @@ struct Metrics: Sendable {
     let meters: Meters
     let clock: ClockKeeper
     let delivery: AlertDelivery
+    let tallies: FleetTallies
 
     /// Devices that are read at once, each with a status of up to 16 KiB.
     private static let page = 100
+    /// Devices that have a line each; of more there are sums.
+    private static let mostLines: Int64 = 10_000
 
-    func answer(for viewer: Viewer, _ now: Timestamp) async throws -> Response {
+    /// What is told of the devices that a viewer sees.
+    private enum Fleet: Sendable {
+        case lines(FleetSample)
+        /// nil: they are being counted.
+        case sums(FleetTally?, Timestamp?)
+    }
+
+    /// - Parameter query: as it stands behind the `?`; nil when there is none.
+    func answer(for viewer: Viewer, _ query: String?, _ now: Timestamp) async throws -> Response {
+        if let query, !query.isEmpty { return try await answer(for: viewer, only: Self.device(query)) }
         let fleet = try await fleet(of: viewer)
         let time = try await clock.facts(now)
         let alerts = try await store.read { session throws(StoreError) in
@@ -50,13 +62,56 @@ struct Metrics: Sendable {
         Self.append(delivery.counts, alerts, at: time.wall, to: &text)
         let start = text
         return Response(
-            status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
+            status: .ok, headers: [.contentType: Self.mediaType],
             body: ResponseBody { writer in
                 var text = start
-                try await fleet.append(to: &text) { try await writer.write(ByteBuffer(bytes: $0)) }
+                try await Self.append(fleet, to: &text) { try await writer.write(ByteBuffer(bytes: $0)) }
                 try await writer.write(ByteBuffer(bytes: text.bytes))
                 try await writer.finish(nil)
             })
+    }
+
+    /// `?device=17`: what is told of one.
+    private func answer(for viewer: Viewer, only device: Int64) async throws -> Response {
+        let samples = try await store.read { session throws(StoreError) in
+            try Reading.samples(for: viewer, only: device, limit: 1, from: session)
+        }
+        guard !samples.isEmpty else { throw Problem.noDevice(device) }
+        var text = MetricText()
+        try await FleetSample(vehicles: samples.map { VehicleSample($0) }).append(to: &text) { _ in }
+        return Response(
+            status: .ok, headers: [.contentType: Self.mediaType],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: text.bytes)))
+    }
+
+    private static let mediaType = "text/plain; version=0.0.4; charset=utf-8"
+
+    private static func device(_ query: String) throws(Problem) -> Int64 {
+        guard query.hasPrefix("device="), let device = Int64(query.dropFirst("device=".count)), device > 0
+        else {
+            throw Problem(.badRequest, "The only parameter is device, the number of one.")
+        }
+        return device
+    }
+
+    private static func append(
+        _ fleet: Fleet, to text: inout MetricText, write: ([UInt8]) async throws -> Void
+    ) async throws {
+        switch fleet {
+        case .lines(let sample):
+            text.begin("beekon_devices", "gauge", "Devices that may upload.")
+            text.add(Double(sample.vehicles.count), [])
+            try await sample.append(to: &text, write: write)
+        case .sums(let tally, let time):
+            guard let tally, let time else { return }
+            text.begin("beekon_devices", "gauge", "Devices that may upload.")
+            text.add(Double(tally.vehicles), [])
+            text.begin(
+                "beekon_devices_counted_timestamp_seconds", "gauge",
+                "When the sums of the devices were counted: there are more than \(mostLines).")
+            text.add(Double(time.milliseconds) / 1000, [])
+            tally.append(to: &text)
+        }
     }
 
     private static func append(_ counts: Meters.Counts, to text: inout MetricText) {
@@ -144,7 +199,17 @@ struct Metrics: Sendable {
         }
     }
 
-    private func fleet(of viewer: Viewer) async throws -> FleetSample {
+    private func fleet(of viewer: Viewer) async throws -> Fleet {
+        let (isLarge, scope) = try await store.read { session throws(StoreError) in
+            (
+                try Reading.hasMoreDevices(than: Self.mostLines, for: viewer, from: session),
+                try viewer.scope(in: session)
+            )
+        }
+        if isLarge {
+            let last = tallies.last(of: scope)
+            return .sums(last?.tally, last?.time)
+        }
         var fleet = FleetSample()
         var last: Int64 = 0
         while true {
@@ -156,7 +221,7 @@ struct Metrics: Sendable {
                 }
             }
             fleet.vehicles += samples
-            guard samples.count == Self.page, let end = samples.last?.id else { return fleet }
+            guard samples.count == Self.page, let end = samples.last?.id else { return .lines(fleet) }
             last = end
         }
     }

@@ -56,12 +56,17 @@ struct Responder: Sendable {
     }
 
     private func perform(_ call: Handlers.Call) async throws -> Response {
-        guard call.route == .batches else { return try await handlers.perform(call) }
+        guard case .device(let device) = call.identity.caller else { return try await handlers.perform(call) }
         do {
             return try await handlers.perform(call)
-        } catch let problem as Problem where problem.status != .serviceUnavailable {
-            // What is refused has shown the token all the same.
-            try await gatekeeper.noteUse(by: call.identity, now: call.wall)
+        } catch let problem as Problem {
+            if problem.status == .unauthorized {
+                // What is remembered of its tokens is no longer so.
+                gatekeeper.forget(device)
+            } else if call.route == .batches, problem.status != .serviceUnavailable {
+                // What is refused has shown the token all the same.
+                try await gatekeeper.noteUse(by: call.identity, now: call.wall)
+            }
             throw problem
         }
     }

@@ -23,6 +23,7 @@ package struct Server: Sendable {
     private let watch: AlertWatch
     private let fences: FenceKeeper
     private let readiness: Readiness
+    private let tallies: FleetTallies
     private let mill = PasswordMill()
     let logger: Logger
 
@@ -41,6 +42,7 @@ package struct Server: Sendable {
         watch = AlertWatch(store: store, clock: clock, logger: logger)
         fences = FenceKeeper(store: store, logger: logger)
         readiness = Readiness(store: store)
+        tallies = FleetTallies(store: store, logger: logger)
         self.logger = logger
     }
 
@@ -63,9 +65,11 @@ package struct Server: Sendable {
                     counts: Doorman.Counts(), logger: logger))
         }
         let housekeeping = Housekeeping(
-            store: store, days: options.retentionDays, clock: clock, logger: logger)
+            store: store, days: options.retentionDays, batchDays: options.batchDays, clock: clock,
+            logger: logger)
+        services += [housekeeping, removals, watch, delivery, fences, tallies]
         services += [
-            housekeeping, removals, watch, delivery, fences, HostWatch(store: store), Ending(begun: ending),
+            ChangeKeeper(store: store, logger: logger), HostWatch(store: store), Ending(begun: ending),
         ]
         // Before anybody is served, so that the first batches do not wait for it.
         await clock.look()
@@ -93,6 +97,7 @@ package struct Server: Sendable {
         return Handlers(
             ingest: Ingest(
                 store: store, bodies: bodies, retentionDays: options.retentionDays,
+                batchDays: options.batchDays,
                 commands: CommandText(key: options.signingKey), meters: meters, clock: clock,
                 watch: watch, delivery: delivery, fences: fences, logger: logger),
             logs: Logs(store: store, bodies: bodies, lists: lists),
@@ -112,6 +117,7 @@ package struct Server: Sendable {
             operation: Operation(store: store, bodies: bodies, options: options, clock: clock),
             tiles: Tiles(map: options.map), sharing: Sharing(store: store, bodies: bodies),
             delivery: delivery, rules: Rules(store: store, bodies: bodies, watch: watch),
-            fences: FleetFences(store: store, bodies: bodies, lists: lists, keeper: fences))
+            fences: FleetFences(store: store, bodies: bodies, lists: lists, keeper: fences),
+            tallies: tallies)
     }
 }

@@ -52,6 +52,8 @@ package struct ServerOptions: Sendable {
     package var tokenLifetime = 7 * 86_400.0
     /// Days for which locations are kept, by fix time; nil: for ever.
     package var retentionDays: Int?
+    /// Days for which ids of batches are remembered: one that comes again later is judged by its rows.
+    package var batchDays = 30
     /// nil: commands go unsigned.
     package var signingKey: SigningKey?
     /// nil: none is served.

@@ -34,6 +34,8 @@ package struct DeviceTokens: Equatable, Sendable {
     package var records: [TokenRecord]
     /// A device that was revoked may nothing.
     package var isRevoked: Bool
+    /// The first of those `Revocations` that it does not know of.
+    package var nextRevocation: Int64 = 0
 
     package init(records: [TokenRecord], isRevoked: Bool = false) {
         self.records = records

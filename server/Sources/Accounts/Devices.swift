@@ -102,8 +102,8 @@ package enum Devices {
     {
         let rows = try session.run(
             """
-            SELECT t.hash, t.kind, t.pair, t.expires, t.used, t.ended, d.revoked, t.created FROM devices d
-                LEFT JOIN tokens t ON t.device = d.id WHERE d.id = $1
+            SELECT t.hash, t.kind, t.pair, t.expires, t.used, t.ended, d.revoked, t.created, \(Revocations.next)
+            FROM devices d LEFT JOIN tokens t ON t.device = d.id WHERE d.id = $1
             """, .integer(device))
         guard let revoked = rows.first?[6] else { return nil }
         let records = rows.compactMap { row -> TokenRecord? in
@@ -118,7 +118,9 @@ package enum Devices {
             record.created = row[7].integer.map { Timestamp(milliseconds: $0) }
             return record
         }
-        return DeviceTokens(records: records, isRevoked: revoked != .null)
+        var tokens = DeviceTokens(records: records, isRevoked: revoked != .null)
+        tokens.nextRevocation = rows.first?[8].integer ?? 0
+        return tokens
     }
 
     /// Notes that a token has arrived at its device.
@@ -189,6 +191,7 @@ package enum Devices {
         try session.run(
             "UPDATE devices SET shown_again = $1 WHERE id = $2", .integer(now.milliseconds),
             .integer(secret.owner))
+        try Changes.note([secret.owner], in: session)
         return .shownAgain
     }
 
@@ -199,6 +202,7 @@ package enum Devices {
         _ device: Int64, lifetime: Double, now: Timestamp, in session: any Session
     ) throws(StoreError) -> (DeviceEntry, TokenPair)? {
         try session.transaction { () throws(StoreError) in
+            try session.excludeUploads()
             // The lock on the row: of two that renew, the second ends what the first has given.
             let rows = try session.run(
                 """
@@ -219,6 +223,7 @@ package enum Devices {
             try session.run("DELETE FROM \(table) WHERE device = $1", .integer(device))
         }
         try session.run("UPDATE devices SET shown_again = NULL WHERE id = $1", .integer(device))
+        try Revocations.note(device, in: session)
         // Whoever gets the next ones is the device.
         try Installations.unbind(device, in: session)
     }
@@ -230,6 +235,7 @@ package enum Devices {
         -> Bool
     {
         try session.transaction { () throws(StoreError) in
+            try session.excludeUploads()
             let rows = try session.run(
                 """
                 UPDATE devices SET revoked = coalesce(revoked, $1) WHERE id = $2 AND removed IS NULL RETURNING id
@@ -254,6 +260,7 @@ package enum Devices {
         -> Bool
     {
         try session.transaction { () throws(StoreError) in
+            try session.excludeUploads()
             // The lock on the row, before its tokens, as everywhere.
             let rows = try session.run(
                 "UPDATE devices SET revoked = revoked WHERE id = $1 AND removed IS NULL RETURNING id",

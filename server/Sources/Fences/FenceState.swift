@@ -29,15 +29,15 @@ extension Fences {
         of fence: FenceEntry, in book: FenceBook, for viewer: Viewer, after last: Int64, limit: Int64,
         in session: any Session
     ) throws(StoreError) -> [FenceState] {
+        let isForIt = """
+            AND d.revoked IS NULL AND EXISTS (SELECT 1 FROM fence_targets t WHERE t.fence = $4 AND (t.kind = 0
+                OR (t.kind = 1 AND t.target = d.fleet_group) OR (t.kind = 2 AND t.target = d.id)))
+            """
         let rows = try session.run(
             """
-            SELECT d.id, d.fleet_group, f.digest, f.progress FROM devices d
-                LEFT JOIN device_fences f ON f.device = d.id
-            WHERE \(Viewer.condition) AND d.revoked IS NULL AND d.id > $2 AND EXISTS (
-                SELECT 1 FROM fence_targets t WHERE t.fence = $3 AND (t.kind = 0
-                    OR (t.kind = 1 AND t.target = d.fleet_group) OR (t.kind = 2 AND t.target = d.id)))
-            ORDER BY d.id LIMIT $4
-            """, viewer.cell, .integer(last), .integer(fence.number), .integer(limit))
+            SELECT d.id, d.fleet_group, f.digest, f.progress FROM \(Reading.page(isForIt, limit: "$5"))
+                LEFT JOIN device_fences f ON f.device = d.id ORDER BY d.id
+            """, viewer.cell, .integer(last), .integer(.max), .integer(fence.number), .integer(limit))
         // Nearly all vehicles of a group are to have the same.
         var targets: [Int64?: Target] = [:]
         return rows.compactMap { row in

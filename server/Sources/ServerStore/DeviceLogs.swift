@@ -5,10 +5,14 @@ package enum DeviceLogs {
     /// Logs of one device that are kept.
     static let kept: Int64 = 10
 
+    /// - Parameter known: the first of the `Revocations` that its token was not judged by; nil: that does not matter.
+    /// - Returns: false when the token has ended since.
     package static func add(
-        _ text: String, of device: Int64, now: Timestamp, in session: any Session
-    ) throws(StoreError) {
+        _ text: String, of device: Int64, since known: Int64?, now: Timestamp, in session: any Session
+    ) throws(StoreError) -> Bool {
         try session.transaction { () throws(StoreError) in
+            try session.joinUploads()
+            if let known, try Revocations.has(device, since: known, in: session) { return false }
             // Of a clock that was ahead; they would be the newest for as long.
             try session.run(
                 "DELETE FROM logs WHERE device = $1 AND received > $2", .integer(device),
@@ -22,6 +26,7 @@ package enum DeviceLogs {
                 DELETE FROM logs WHERE device = $1 AND received < (SELECT min(received) FROM (
                     SELECT received FROM logs WHERE device = $1 ORDER BY received DESC LIMIT $2) AS newest)
                 """, .integer(device), .integer(kept))
+            return true
         }
     }
 

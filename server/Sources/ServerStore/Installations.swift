@@ -161,6 +161,7 @@ package enum Installations {
                 "UPDATE installations SET state = 2 WHERE device = $1 AND state = 1", .integer(device))
             try session.run(
                 "UPDATE installations SET state = 1 WHERE device = $1 AND id = $2", .integer(device), .id(id))
+            try Changes.note([device], in: session)
             return true
         }
     }

@@ -126,6 +126,21 @@ package enum Reading {
             (SELECT g.name FROM fleet_groups g WHERE g.id = d.fleet_group)
         """
 
+    /// The devices `d` of one page: those behind `$2`, up to `$3`. They are chosen first, and then what is known of each is looked up
+    /// by its key: a page costs what it shows, wherever it begins. Joined at once, other tables may be read from their beginning to
+    /// find it. Both bounds are needed: PostgreSQL, which plans for any values, takes two for a short range, and one for a third of
+    /// all.
+    ///
+    /// - Parameters:
+    ///   - condition: of the devices, beside the viewer's; it begins with AND.
+    ///   - limit: the parameter that has the devices of a page.
+    package static func page(_ condition: String = "", limit: String) -> String {
+        """
+        (SELECT * FROM devices d WHERE \(Viewer.condition) AND d.id > $2 AND d.id <= $3 \(condition)
+            ORDER BY d.id LIMIT \(limit)) d
+        """
+    }
+
     /// One page of the devices, by number, or one device.
     package static func devices(
         for viewer: Viewer, after id: Int64 = 0, only device: Int64? = nil, limit: Int,
@@ -133,28 +148,33 @@ package enum Reading {
     ) throws(StoreError) -> [DeviceState] {
         let rows = try session.run(
             """
-            SELECT \(stateColumns)
-            FROM devices d LEFT JOIN presence p ON p.device = d.id LEFT JOIN latest l ON l.device = d.id
-            WHERE \(Viewer.condition) AND d.id > $2 AND d.id <= $3 ORDER BY d.id LIMIT $4
+            SELECT \(stateColumns) FROM \(page(limit: "$4"))
+                LEFT JOIN presence p ON p.device = d.id LEFT JOIN latest l ON l.device = d.id ORDER BY d.id
             """, viewer.cell, .integer(device.map { $0 - 1 } ?? id), .integer(device ?? .max),
             .integer(Int64(limit)))
         return rows.compactMap { state($0) }
     }
 
-    /// Devices of which something was heard at or after a moment, whose old tokens were shown since, or which have locations that
-    /// wait for their time, by number.
+    /// Devices that are asked for by number, by number; at most `mostAtOnce`.
     package static func devices(
-        for viewer: Viewer, heardSince time: Timestamp, after id: Int64, limit: Int, from session: any Session
+        for viewer: Viewer, _ ids: [Int64], from session: any Session
     ) throws(StoreError) -> [DeviceState] {
+        // Few statements, each of which is parsed once; no device has the number 0.
+        let size = sizes.first { $0 >= ids.count } ?? mostAtOnce
+        let places = (2..<2 + size).map { "$\($0)" }.joined(separator: ", ")
+        let numbers = ids.prefix(size) + Array(repeating: 0, count: max(0, size - ids.count))
         let rows = try session.run(
             """
-            SELECT \(stateColumns)
-            FROM presence p JOIN devices d ON d.id = p.device LEFT JOIN latest l ON l.device = d.id
-            WHERE \(Viewer.condition) AND (p.seen >= $2 OR d.shown_again >= $2 OR d.id IN (SELECT device FROM ahead))
-                AND d.id > $3 ORDER BY d.id LIMIT $4
-            """, viewer.cell, .integer(time.milliseconds), .integer(id), .integer(Int64(limit)))
+            SELECT \(stateColumns) FROM devices d
+                LEFT JOIN presence p ON p.device = d.id LEFT JOIN latest l ON l.device = d.id
+            WHERE \(Viewer.condition) AND d.id IN (\(places)) ORDER BY d.id
+            """, [viewer.cell] + numbers.map { .integer($0) })
         return rows.compactMap { state($0) }
     }
+
+    /// Devices that can be asked for at once, each with a status of up to 16 KiB.
+    package static let mostAtOnce = 100
+    private static let sizes = [1, 10, mostAtOnce]
 
     private static func state(_ row: [Cell]) -> DeviceState? {
         guard let id = row[0].integer, let name = row[1].text, let created = row[2].integer else {

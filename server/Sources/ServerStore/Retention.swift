@@ -18,6 +18,16 @@ package enum Retention {
 }
 
 extension Retention {
+    /// One step of what is remembered of batches: one that comes again is then judged by its rows.
+    ///
+    /// - Parameter time: of an id. With PostgreSQL, up to a week more is remembered.
+    /// - Returns: whether there is more to remove.
+    package static func forgetBatches(before time: Timestamp, in session: any Session) throws(StoreError)
+        -> Bool
+    {
+        try session.forgetBatches(before: time)
+    }
+
     /// What is in the place of an installation that is no longer kept: the column is never NULL.
     static let noInstallation = UUIDv7(bytes: [UInt8](repeating: 0, count: 16))
 
@@ -86,54 +96,78 @@ extension Retention {
 
 extension SQLiteSession {
     func prune(before time: Timestamp) throws(StoreError) -> Bool {
-        let moment = UInt64(bitPattern: max(0, time.milliseconds)) << 16
-        let firstID =
-            (0..<8).map { UInt8(truncatingIfNeeded: moment >> UInt64(56 - 8 * $0)) }
-            + [UInt8](repeating: 0, count: 8)
-        let tables: [(name: String, key: String, old: String, limit: Cell)] = [
-            ("locations", "t.device, t.time, t.id", "t.time < $1", .integer(time.milliseconds)),
-            ("events", "t.device, t.time, t.id", "t.time < $1", .integer(time.milliseconds)),
-            ("vehicle_events", "t.device, t.time, t.id", "t.time < $1", .integer(time.milliseconds)),
-            ("batches", "t.device, t.id", "t.id < $1", .bytes(firstID)),
-        ]
+        let old = Cell.integer(time.milliseconds)
         var isMore = false
         try transaction { () throws(StoreError) in
-            for table in tables {
-                // By device, which every key begins with: what is kept is not looked at.
-                let rows = try run(
-                    """
-                    DELETE FROM \(table.name) AS t WHERE (\(table.key)) IN (
-                        SELECT \(table.key) FROM devices d JOIN \(table.name) t ON t.device = d.id AND \(table.old)
-                        LIMIT \(Retention.step)) RETURNING 1
-                    """, [table.limit])
-                isMore = isMore || rows.count == Retention.step
+            for table in ["locations", "events", "vehicle_events"] {
+                isMore = try deleteSome(of: table, "t.device, t.time, t.id", "t.time < $1", old) || isMore
             }
+            isMore = try deleteBatches(before: time) || isMore
             // Extras go behind the rows that have them.
             guard !isMore else { return }
             isMore = try Retention.pruneRest(before: time, rows: time, lock: "", in: self)
         }
         return isMore
     }
+
+    func forgetBatches(before time: Timestamp) throws(StoreError) -> Bool {
+        try deleteBatches(before: time)
+    }
+
+    private func deleteBatches(before time: Timestamp) throws(StoreError) -> Bool {
+        let moment = UInt64(bitPattern: max(0, time.milliseconds)) << 16
+        let firstID =
+            (0..<8).map { UInt8(truncatingIfNeeded: moment >> UInt64(56 - 8 * $0)) }
+            + [UInt8](repeating: 0, count: 8)
+        return try deleteSome(of: "batches", "t.device, t.id", "t.id < $1", .bytes(firstID))
+    }
+
+    /// By device, which every key begins with: what is kept is not looked at.
+    ///
+    /// - Returns: whether there may be more.
+    private func deleteSome(
+        of table: String, _ key: String, _ condition: String, _ limit: Cell
+    ) throws(StoreError) -> Bool {
+        let rows = try run(
+            """
+            DELETE FROM \(table) AS t WHERE (\(key)) IN (
+                SELECT \(key) FROM devices d JOIN \(table) t ON t.device = d.id AND \(condition)
+                LIMIT \(Retention.step)) RETURNING 1
+            """, [limit])
+        return rows.count == Retention.step
+    }
 }
 
 extension PostgresSession {
-    /// Deletes whole weeks of rows: a partition goes at once, and costs nothing.
+    /// Deletes whole weeks of rows, or days: a partition goes at once, and costs nothing.
     func prune(before time: Timestamp) throws(StoreError) -> Bool {
-        let first = PostgresPartitions.week(of: time)
-        var old: String?
+        let end = try dropOne(before: time) { _ in true }
+        guard let end else { return true }
+        return try Retention.pruneRest(before: time, rows: end, lock: "FOR UPDATE SKIP LOCKED", in: self)
+    }
+
+    func forgetBatches(before time: Timestamp) throws(StoreError) -> Bool {
+        try dropOne(before: time) { $0 == "batches" } == nil
+    }
+
+    /// Drops one of the partitions that are over.
+    ///
+    /// - Parameter isMeant: of a table.
+    /// - Returns: where the first period begins that is kept; nil: one was dropped, and there may be more.
+    private func dropOne(
+        before time: Timestamp, _ isMeant: (String) -> Bool
+    ) throws(StoreError) -> Timestamp? {
         do throws(Refusal) {
-            old = try PostgresPartitions.all(in: self).first { $0.week < first }?.name
-            if let old { try drop(old) }
+            let span = try PostgresPartitions.span(in: self)
+            let first = span.period(of: time)
+            let old = try PostgresPartitions.all(in: self).first { $0.period < first && isMeant($0.table) }
+            guard let old else { return Timestamp(milliseconds: first * span.milliseconds) }
+            try drop(old.name)
         } catch {
             throw error.error
         }
-        guard old != nil else {
-            let rows = Timestamp(milliseconds: first * PostgresPartitions.milliseconds)
-            return try Retention.pruneRest(
-                before: time, rows: rows, lock: "FOR UPDATE SKIP LOCKED", in: self)
-        }
         partitions.forget()
-        return true
+        return nil
     }
 
     private func drop(_ table: String) throws(Refusal) {

@@ -38,10 +38,28 @@ package protocol Session: AnyObject {
     /// Makes room for what will come; see `Upkeep`.
     func prepare(at now: Timestamp) throws(StoreError)
 
+    /// This moment, by numbers of transactions; see `Changes`.
+    func moment() throws(StoreError) -> Changes.Moment
+
+    /// Removes changes that another cluster has numbered.
+    func forgetForeignChanges() throws(StoreError)
+
+    /// Within a transaction, before anything else of it: waits for the uploads that are under way; those that come later wait for
+    /// this transaction, and see what it has changed.
+    func excludeUploads() throws(StoreError)
+
+    /// Within a transaction, before anything else of it: it is one of an upload.
+    func joinUploads() throws(StoreError)
+
     /// Removes some of what is older; see `Retention`.
     ///
     /// - Returns: whether there is more to remove.
     func prune(before time: Timestamp) throws(StoreError) -> Bool
+
+    /// Removes some of what is remembered of older batches; see `Retention`.
+    ///
+    /// - Returns: whether there is more to remove.
+    func forgetBatches(before time: Timestamp) throws(StoreError) -> Bool
 
     /// What the database says of itself.
     func facts() throws(StoreError) -> Upkeep.Facts

@@ -29,6 +29,8 @@ package final class Store: Sendable {
     private let reads: Monitor<WorkQueue>
     /// For what may be read from a copy that is a little older; nil: there is none.
     private let copies: Monitor<WorkQueue>?
+    /// Who asks is looked up by a thread that does nothing else: lists are in nobody's way.
+    private let looks: Monitor<WorkQueue>
     private let makes: Monitor<MakerQueue>
     private let maker: WorkerThread
     private let threads: [WorkerThread]
@@ -50,29 +52,34 @@ package final class Store: Sendable {
     ///
     /// - Parameters:
     ///   - copy: address of a standby of it, from which what may be a little older is read; nil: there is none.
+    ///   - partitionDays: of a partition of PostgreSQL, 1 or 7; nil: as the database has it.
     ///   - patience: how long work may wait for a thread.
     ///   - batchPatience: how long a batch may.
     ///   - note: told of what is no error, such as that another PostgreSQL is the primary now.
     ///   - report: told of errors, from any of the threads.
     package init(
-        _ place: Place, copy: Place? = nil, patience: Duration = .seconds(10),
+        _ place: Place, copy: Place? = nil, partitionDays: Int? = nil, patience: Duration = .seconds(10),
         batchPatience: Duration = .milliseconds(700), note: @escaping @Sendable (String) -> Void = { _ in },
         report: @escaping @Sendable (StoreError) -> Void
     ) throws(StoreError) {
-        let (writes, reads, makes) = (Monitor(WorkQueue()), Monitor(WorkQueue()), Monitor(MakerQueue()))
+        let (writes, makes) = (Monitor(WorkQueue()), Monitor(MakerQueue()))
+        let (reads, looks) = (Monitor(WorkQueue()), Monitor(WorkQueue()))
         self.writes = writes
         self.reads = reads
+        self.looks = looks
         self.makes = makes
         self.patience = patience
         self.batchPatience = batchPatience
         let quiet = Quieter(report, note: note)
         self.report = { quiet.report($0) }
-        let opened = try Self.prepare(place, quiet)
+        let opened = try Self.prepare(place, partitionDays, quiet)
         hosts = opened.hosts
         file = Mutex(opened.file)
         var jobs = Array(
             repeating: (queue: writes, open: opened.writing, report: self.report), count: opened.writers)
-        jobs += Array(repeating: (queue: reads, open: opened.reading, report: self.report), count: 2)
+        for queue in [reads, reads, looks] {
+            jobs.append((queue: queue, open: opened.reading, report: self.report))
+        }
         var copies: Monitor<WorkQueue>?
         if let copy {
             let quiet = Quieter(
@@ -116,9 +123,19 @@ package final class Store: Sendable {
         var hosts: PostgresHosts?
     }
 
-    private static func prepare(_ place: Place, _ quiet: Quieter) throws(StoreError) -> Opened {
+    /// Days that a partition of PostgreSQL can have.
+    package static let partitionDays = PostgresPartitions.Span.allCases.map { Int($0.rawValue) }
+
+    private static func prepare(
+        _ place: Place, _ partitionDays: Int?, _ quiet: Quieter
+    ) throws(StoreError) -> Opened {
         switch place {
         case .sqlite(let path):
+            guard partitionDays == nil else {
+                throw StoreError(
+                    .failed, operation: "open",
+                    message: "partition_days is for PostgreSQL: a file has no partitions")
+            }
             let file = try DatabaseFile(path)
             return Opened(
                 writers: 1, writing: { () throws(StoreError) in try file.session(isReader: false) },
@@ -126,6 +143,9 @@ package final class Store: Sendable {
         case .postgres(let address):
             let hosts = try PostgresHosts(address, quiet: quiet)
             try hosts.prepare()
+            if let span = partitionDays.flatMap({ PostgresPartitions.Span(rawValue: Int64($0)) }) {
+                try hosts.open(isReader: false).choose(span)
+            }
             return Opened(
                 writers: 2, writing: { () throws(StoreError) in try hosts.open(isReader: false) },
                 reading: { () throws(StoreError) in try hosts.open(isReader: true) }, hosts: hosts)
@@ -227,6 +247,13 @@ package final class Store: Sendable {
         try await run(mayLag ? copies ?? reads : reads, true, body)
     }
 
+    /// Runs `body`, which looks up who asks, on a thread that only reads.
+    package func look<Value: Sendable>(
+        _ body: @escaping @Sendable (any Session) throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        try await run(looks, true, body)
+    }
+
     private func run<Value: Sendable>(
         _ queue: Monitor<WorkQueue>, _ isRepeatable: Bool,
         _ body: @escaping @Sendable (any Session) throws(StoreError) -> Value
@@ -255,6 +282,7 @@ package final class Store: Sendable {
         writes.change { $0.close() }
         reads.change { $0.close() }
         copies?.change { $0.close() }
+        looks.change { $0.close() }
         for thread in threads { thread.join() }
         file.withLock { $0 = nil }
     }

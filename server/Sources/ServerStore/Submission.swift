@@ -18,12 +18,16 @@ package struct Submission: Sendable {
     /// Whether a batch with its id is known when it comes again. Ids of another time than ours would need a partition of their
     /// own, and rows are stored once by themselves.
     package var isRemembered = true
+    /// Batches with ids of before this moment are not remembered; nil: all are.
+    package var rememberedSince: Timestamp?
     /// What the counter of a signed list must reach at least; nil when nothing is signed.
     package var counter: Int64?
     /// Hash of the token that came with it, when nothing has come with that one before.
     package var newToken: [UInt8]?
     /// Hash of the token that came with it; nil: whether that is still one of the device's does not matter.
     package var token: [UInt8]?
+    /// The first of the `Revocations` that its token was not judged by; nil: that does not matter.
+    package var nextRevocation: Int64?
     /// What is to be told of; nil: nothing.
     package var rules: RuleBook?
 
@@ -70,9 +74,11 @@ package struct Submission: Sendable {
         return times.max().map { ($0.milliseconds / 86_400_000 + 1) * 86_400_000 } ?? 0
     }
 
-    /// Whether its id is kept. One from before the retention would be removed again at once, and with PostgreSQL its week made for
+    /// Whether its id is kept. One of before the retention would be removed again at once, and with PostgreSQL its week made for
     /// that.
-    var keepsID: Bool { isRemembered && isKept(batch.id.time) }
+    var keepsID: Bool {
+        isRemembered && isKept(batch.id.time) && (rememberedSince.map { batch.id.time >= $0 } ?? true)
+    }
 
     func isKept(_ time: Timestamp) -> Bool {
         keptSince.map { time >= $0 } ?? true
@@ -103,6 +109,8 @@ package struct Receipt: Equatable, Sendable {
     package var hasAlerts = false
     /// Whether it came from another installation with the device's tokens, which gets no commands.
     package var isOfOther = false
+    /// The token of the batch has ended since it was judged, and nothing of the batch is stored.
+    package var isRefused = false
     /// Counter of the signed list with these commands: greater than any before. nil when nothing is signed.
     package var counter: Int64?
 

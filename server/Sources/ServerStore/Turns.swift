@@ -28,13 +28,15 @@ package enum Turns {
                 """
                 SELECT device FROM presence WHERE seen > $1 OR status_time > $1 ORDER BY device LIMIT $2
                 """, .integer(wall.milliseconds), .integer(atOnce))
-            for device in rows.compactMap({ $0[0].integer }) {
+            let devices = rows.compactMap { $0[0].integer }
+            for device in devices {
                 for column in ["seen", "status_time"] {
                     try session.run(
                         "UPDATE presence SET \(column) = $1 WHERE device = $2 AND \(column) > $1",
                         .integer(wall.milliseconds), .integer(device))
                 }
             }
+            try Changes.note(devices, in: session)
             return rows.count == atOnce
         }
     }
@@ -47,9 +49,10 @@ package enum Turns {
             let rows = try session.run(
                 "SELECT device, since FROM ahead WHERE device > $1 ORDER BY device LIMIT $2",
                 .integer(last), .integer(atOnce))
+            var moved: [Int64] = []
             for row in rows {
                 guard let device = row[0].integer, let since = row[1].integer else { continue }
-                try session.run(
+                let next = try session.run(
                     """
                     INSERT INTO latest
                     SELECT device, time, id, latitude, longitude, accuracy, speed, bearing, altitude, codes
@@ -59,15 +62,14 @@ package enum Turns {
                         time = excluded.time, id = excluded.id, latitude = excluded.latitude,
                         longitude = excluded.longitude, accuracy = excluded.accuracy, speed = excluded.speed,
                         bearing = excluded.bearing, altitude = excluded.altitude, codes = excluded.codes
-                    WHERE excluded.time > latest.time
+                    WHERE excluded.time > latest.time RETURNING device
                     """, .integer(device), .integer(since), .integer(wall.milliseconds + slack))
-            }
-            for device in rows.compactMap({ $0[0].integer }) {
-                // A minute later, so that those who listen have been told.
+                if !next.isEmpty { moved.append(device) }
                 try session.run(
                     "DELETE FROM ahead WHERE device = $1 AND time <= $2", .integer(device),
-                    .integer(wall.milliseconds - slack))
+                    .integer(wall.milliseconds + slack))
             }
+            try Changes.note(moved, in: session)
             return rows.count == atOnce ? rows.last?[0].integer : nil
         }
     }

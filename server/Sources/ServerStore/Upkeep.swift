@@ -62,6 +62,14 @@ extension SQLiteSession {
 }
 
 extension PostgresSession {
+    func choose(_ span: PostgresPartitions.Span) throws(StoreError) {
+        do throws(Refusal) {
+            try PostgresPartitions.choose(span, in: self)
+        } catch {
+            throw error.error
+        }
+    }
+
     /// The files of PostgreSQL are the database server's.
     func confirm() {}
 
@@ -69,7 +77,7 @@ extension PostgresSession {
         // Another server may have made them, or dropped those that this one knew.
         partitions.forget()
         do throws(Refusal) {
-            _ = try partitions.make(PostgresPartitions.weeksAhead(of: now), for: nil, in: self)
+            try partitions.makeAhead(of: now, in: self)
         } catch {
             throw error.error
         }

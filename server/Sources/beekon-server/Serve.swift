@@ -79,6 +79,9 @@ struct Serve: AsyncParsableCommand {
         options.retentionDays =
             try retention ?? Environment.number("BEEKON_SERVER_RETENTION", in: Settings.retentionDays)
             ?? settings.retention
+        options.batchDays =
+            try Environment.number("BEEKON_SERVER_BATCH_DAYS", in: Settings.batchDays) ?? settings.batchDays
+            ?? options.batchDays
         if let path = signingKey ?? Environment["BEEKON_SERVER_SIGNING_KEY"] ?? settings.signingKey {
             options.signingKey = try KeyFile.read(path)
         }
@@ -115,8 +118,8 @@ struct Serve: AsyncParsableCommand {
         let store: Store
         do {
             store = try Store(
-                place, copy: copy.place(settings), note: { log.warning("database: \($0)") },
-                report: { log.error("database: \($0)") })
+                place, copy: copy.place(settings), partitionDays: settings.partitionDays,
+                note: { log.warning("database: \($0)") }, report: { log.error("database: \($0)") })
         } catch {
             throw Failure("cannot open \(place): \(error.message)")
         }

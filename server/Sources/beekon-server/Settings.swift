@@ -1,4 +1,5 @@
 import Glibc
+import ServerStore
 import TOML
 
 /// What a configuration file says, as far as it says something. The command line and the environment go before it.
@@ -11,6 +12,10 @@ struct Settings: Equatable {
     var listen: String?
     /// Days for which locations are kept.
     var retention: Int?
+    /// Days for which ids of batches are remembered.
+    var batchDays: Int?
+    /// Days of a partition of PostgreSQL.
+    var partitionDays: Int?
     /// Connections at once.
     var connections: Int?
     /// Path of a private key.
@@ -40,9 +45,11 @@ struct Settings: Equatable {
     /// Where the package puts it.
     static let usual = "/etc/beekon-server/beekon-server.toml"
     static let retentionDays = 1...36_500
+    static let batchDays = 1...36_500
     static let connectionCount = 1...100_000
     private static let names = [
-        "database", "read_database", "listen", "retention_days", "connections", "signing_key", "page", "map",
+        "database", "read_database", "listen", "retention_days", "batch_days", "partition_days", "connections",
+        "signing_key", "page", "map",
         "tiles", "tiles_attribution", "smtp", "smtp_from", "smtp_user", "smtp_password_file", "smtp_ca_file",
         "smtp_unencrypted", "public_url",
     ]
@@ -101,6 +108,10 @@ struct Settings: Equatable {
             if let complaint = Self.text(name, node, into: &listen) { return complaint }
             return listen.flatMap { Serve.address($0) == nil ? "listen \(Serve.addressRule)" : nil }
         case "retention_days": return Self.number(name, node, Self.retentionDays, into: &retention)
+        case "batch_days": return Self.number(name, node, Self.batchDays, into: &batchDays)
+        case "partition_days":
+            if let complaint = Self.number(name, node, 1...7, into: &partitionDays) { return complaint }
+            return partitionDays.flatMap { Store.partitionDays.contains($0) ? nil : "\(name) is 1 or 7" }
         case "connections": return Self.number(name, node, Self.connectionCount, into: &connections)
         case "signing_key": return Self.text(name, node, into: &signingKey)
         case "page": return Self.text(name, node, into: &page)

@@ -34,7 +34,9 @@ struct TokenModel {
 
     private static let lifetime = 7 * 86_400.0
     /// Seconds for which a server takes tokens for what they were.
-    private static let freshness = 5.0
+    private static let freshness = 300.0
+    /// For one that was never shown.
+    private static let freshnessOfNew = 5.0
 
     private let device: Int64
     private var servers: [Server]
@@ -163,7 +165,8 @@ struct TokenModel {
         let server = servers.indices.randomElement(using: &random) ?? 0
         let time = time(of: server)
         if let known = servers[server].known, now.seconds(since: servers[server].asOf) < Self.freshness,
-            let record = known.valid(secret, now: time)
+            let record = known.valid(secret, now: time),
+            record.used != nil || now.seconds(since: servers[server].asOf) < Self.freshnessOfNew
         {
             return try note(record, at: time, in: session)
         }

@@ -51,7 +51,7 @@ struct PartitionTests {
             }
             try await group.waitForAll()
         }
-        let week = PostgresPartitions.week(of: Samples.now)
+        let week = PostgresPartitions.Span.week.period(of: Samples.now)
         let made = ["batches", "events", "locations", "vehicle_events"].flatMap { table in
             (week...week + 1).map { "\(table)_w\($0)" }
         }
@@ -100,7 +100,7 @@ struct PartitionTests {
             }
         }
         #expect(receipt == Receipt(stored: 50))
-        #expect(try await names(stores[0]).count >= 200)
+        #expect(try await names(stores[0]).count >= 150)
         #expect(try await stores[1].submit(submission(batch(1, at: times))) == Receipt(duplicates: 50))
         try await stores[1].addDevice(7)
         let found = try await stores[1].read { session throws(StoreError) in
@@ -168,7 +168,7 @@ struct PartitionTests {
         for store in stores {
             #expect(try await store.submit(submission(batch(1, at: [time], sent: time))).duplicates < 2)
         }
-        let week = PostgresPartitions.week(of: time)
+        let week = PostgresPartitions.Span.week.period(of: time)
         try await operate(
             stores[0], "ALTER TABLE locations DETACH PARTITION locations_w\(week)",
             "ALTER TABLE batches DETACH PARTITION batches_w\(week)")
@@ -194,7 +194,7 @@ struct PartitionTests {
     {
         let workshop = try Workshop(.postgres)
         let store = try workshop.open()
-        let week = PostgresPartitions.week(of: Samples.now)
+        let week = PostgresPartitions.Span.week.period(of: Samples.now)
         try await operate(store, "CREATE TABLE locations_w\(week)(x integer)")
         #expect(try await store.submit(submission(batch(1, at: [Samples.now]))) == Receipt(stored: 1))
         store.close()
@@ -206,7 +206,7 @@ struct PartitionTests {
         let workshop = try Workshop(.postgres)
         let store = try workshop.open()
         let old = Samples.now.advanced(bySeconds: -Self.week * 10)
-        let week = PostgresPartitions.week(of: old)
+        let week = PostgresPartitions.Span.week.period(of: old)
         try await operate(
             store, "CREATE TABLE locations_w\(week)(x integer)", "INSERT INTO locations_w\(week) VALUES (1)")
         let outcomes = await withTaskGroup(of: (Bool, StoreError.Kind?).self) { group in
@@ -236,9 +236,9 @@ struct PartitionTests {
     @Test("each row is in the week of its fix, to the millisecond") func bounds() async throws {
         let workshop = try Workshop(.postgres)
         let store = try workshop.open()
-        let week = PostgresPartitions.week(of: Samples.now)
-        let start = week * PostgresPartitions.milliseconds
-        let times = [start - 1, start, start + PostgresPartitions.milliseconds - 1].map {
+        let week = PostgresPartitions.Span.week.period(of: Samples.now)
+        let start = week * PostgresPartitions.Span.week.milliseconds
+        let times = [start - 1, start, start + PostgresPartitions.Span.week.milliseconds - 1].map {
             Timestamp(milliseconds: $0)
         }
         for (number, time) in times.enumerated() {
@@ -328,7 +328,7 @@ struct PartitionTests {
             #expect(Set(found) == kept)
             // Whole weeks go: none is left that ends before.
             try await prune(stores[0], before: since)
-            let oldest = PostgresPartitions.week(of: since)
+            let oldest = PostgresPartitions.Span.week.period(of: since)
             for name in try await names(stores[0]) {
                 let week = name.split(separator: "w").last.flatMap { Int64($0) } ?? 0
                 #expect(week >= oldest, "\(name)")
@@ -338,6 +338,45 @@ struct PartitionTests {
             "partitions: \(sent) rows, \(expired) expired, \(kept.count) kept, by three servers that dropped weeks"
         )
         for store in stores { store.close() }
+    }
+
+    @Test(
+        "partitions are of a day where that was said before there was data, for all servers; not afterwards")
+    func days() async throws {
+        let workshop = try Workshop(.postgres)
+        let place = Store.Place(workshop.database)
+        // It has made weeks, which are empty.
+        let first = try workshop.open()
+        try await first.write { session throws(StoreError) in
+            try Upkeep.prepare(at: Samples.now, in: session)
+        }
+        let second = try Store(place, partitionDays: 1) { _ in }
+        #expect(try await names(first).isEmpty)
+        try await second.write { session throws(StoreError) in
+            try Upkeep.prepare(at: Samples.now, in: session)
+        }
+        let day = PostgresPartitions.Span.day.period(of: Samples.now)
+        #expect(
+            try await names(first).filter { $0.hasPrefix("loc") }
+                == (day...day + 1).map { "locations_d\($0)" })
+        // Whoever knew of weeks hears of days.
+        let times = (0..<20).map { Samples.now.advanced(bySeconds: -86_400 * Double($0)) }
+        for (number, store) in [first, second].enumerated() {
+            #expect(try await store.submit(submission(batch(number, at: times))) == Receipt(stored: 20))
+        }
+        #expect(try await names(first).count { $0.hasPrefix("locations_d") } == 21)
+        #expect(try await names(first).allSatisfy { !$0.contains("_w") })
+        // Retention goes by days, too.
+        let since = Samples.now.advanced(bySeconds: -86_400 * 5)
+        try await prune(first, before: since)
+        #expect(
+            try await names(second).filter { $0.hasPrefix("loc") }.min()
+                == "locations_d\(PostgresPartitions.Span.day.period(of: since))")
+        for days in [nil, 1] { try Store(place, partitionDays: days) { _ in }.close() }
+        let refused = #expect(throws: StoreError.self) { try Store(place, partitionDays: 7) { _ in } }
+        #expect(refused?.message.contains("partition_days is chosen before there is any") == true)
+        for store in [first, second] { store.close() }
+        #expect(throws: StoreError.self) { try Store(.sqlite("/nowhere"), partitionDays: 7) { _ in } }
     }
 
     @Test("a week that somebody reads for long is dropped later, and no upload waits for that")

@@ -125,7 +125,7 @@ import Testing
         let store = try await open(workshop)
         for time in [Self.old, Samples.now] {
             try await store.write { session throws(StoreError) in
-                try DeviceLogs.add("log", of: 7, now: time, in: session)
+                _ = try DeviceLogs.add("log", of: 7, since: nil, now: time, in: session)
                 try session.run(
                     """
                     INSERT INTO commands(device, number, name, arguments, author, expires, finished, result)
@@ -165,6 +165,41 @@ import Testing
         }
         try await prune(store)
         #expect(try await rows(store, "SELECT count(*) FROM logs") == [[.integer(0)]])
+        store.close()
+    }
+
+    @Test(
+        "ids of batches are remembered for a time of their own; one that is older is judged by its rows",
+        arguments: Workshop.Kind.available)
+    func batches(_ kind: Workshop.Kind) async throws {
+        let workshop = try Workshop(kind)
+        defer { workshop.remove() }
+        let store = try await open(workshop)
+        var (first, second) = (
+            submission(device: 7, 1, at: Self.old), submission(device: 7, 2, at: Samples.now)
+        )
+        for submission in [first, second] { #expect(try await store.submit(submission).stored == 3) }
+        while try await store.write({ session throws(StoreError) in
+            try Retention.forgetBatches(before: Self.before, in: session)
+        }) {}
+        #expect(try await rows(store, "SELECT count(*) FROM batches") == [[.integer(1)]])
+        #expect(try await rows(store, "SELECT count(*) FROM locations") == [[.integer(6)]])
+        // Each comes again, one with another row.
+        first.rememberedSince = Self.before
+        second.rememberedSince = Self.before
+        #expect(try await store.submit(second) == Receipt(duplicates: 3))
+        #expect(try await store.submit(first) == Receipt(duplicates: 3))
+        first.batch.locations.append(Samples.location(99, at: Self.old))
+        #expect(try await store.submit(first) == Receipt(stored: 1, duplicates: 3))
+        // It is not remembered again, and its week, if there are weeks, not made for it.
+        #expect(try await rows(store, "SELECT count(*) FROM batches") == [[.integer(1)]])
+        #expect(try await rows(store, "SELECT count(*) FROM locations") == [[.integer(7)]])
+        if kind == .postgres {
+            let names = try await rows(
+                store, "SELECT relname::text FROM pg_class WHERE relname LIKE 'batches\\_%' AND relkind = 'r'"
+            )
+            #expect(names.count == 1)
+        }
         store.close()
     }
 }

@@ -342,4 +342,35 @@ extension Store {
         }
         #expect(order == "jgjg")
     }
+
+    @Test("who asks is looked up while lists keep all other readers busy", arguments: Workshop.Kind.available)
+    func lookUps(_ kind: Workshop.Kind) async throws {
+        let workshop = try Workshop(kind)
+        defer { workshop.remove() }
+        let store = try workshop.open()
+        let (begun, ended) = (Monitor(0), Monitor(false))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            // More than there are readers.
+            for _ in 0..<4 {
+                group.addTask {
+                    try await store.read { _ throws(StoreError) in
+                        begun.change { $0 += 1 }
+                        _ = ended.wait { $0 ? true : nil }
+                    }
+                }
+            }
+            let deadline = ContinuousClock.now + .seconds(60)
+            while begun.look({ $0 < 2 }) {
+                try #require(ContinuousClock.now < deadline)
+                await Task.yield()
+            }
+            let found = try await store.look { session throws(StoreError) in try session.run("SELECT 1").count
+            }
+            #expect(found == 1)
+            #expect(begun.look { $0 == 2 })
+            ended.change { $0 = true }
+            try await group.waitForAll()
+        }
+        store.close()
+    }
 }

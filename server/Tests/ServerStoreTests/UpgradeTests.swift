@@ -127,7 +127,7 @@ enum StoredExamples {
             next
                 == [
                     ("claim", 1), ("fence", 1), ("fleet", 1), ("group", 1), ("link", 1), ("mail", 1),
-                    ("rule", 1),
+                    ("revocation", 1), ("rule", 1),
                     ("rules", 1),
                     ("user", 4),
                 ].map {

@@ -318,7 +318,7 @@ class FleetInterfaceTests(ServerTest):
         done = subprocess.run(
             [PROGRAM, "doctor", "--database", self.under_test.database], capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        for word in ("SQLite", "schema 6", "devices: 1", "users: 1", "rights: the file is for its owner alone"):
+        for word in ("SQLite", "schema 7", "devices: 1", "users: 1", "rights: the file is for its owner alone"):
             self.assertIn(word, done.stdout)
         os.chmod(self.under_test.database, 0o644)
         done = subprocess.run(

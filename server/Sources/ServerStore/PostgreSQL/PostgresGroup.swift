@@ -292,6 +292,21 @@ struct PostgresGroup {
         }
     }
 
+    /// Places of the batches whose token has ended since it was judged.
+    ///
+    /// - Parameter revocations: of their devices.
+    func ended(by revocations: [(device: Int64, number: Int64)]) -> Set<Int> {
+        guard !revocations.isEmpty else { return [] }
+        let newest = Dictionary(revocations.map { ($0.device, $0.number) }, uniquingKeysWith: max)
+        return Set(
+            group.indices.filter { place in
+                guard let known = group[place].nextRevocation, let number = newest[group[place].device] else {
+                    return false
+                }
+                return number >= known
+            })
+    }
+
     /// Places of the batches that may bind an installation, and of those that come with no token.
     func unbound(_ known: [Int64: Installations.Known]) -> (shown: [Int], others: [Int]) {
         let places = group.indices.filter { known[group[$0].device]?.bound == nil }

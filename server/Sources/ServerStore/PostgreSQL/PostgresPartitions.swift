@@ -1,142 +1,248 @@
 internal import Base
 internal import EnvelopeReader
 
-/// The weeks that have partitions. There is no default partition: a row in it would have to be moved before its week could
-/// get one.
+/// The weeks that have partitions, or the days where an operator has said so before there was data (`partition_days`). There is no
+/// default partition: a row in it would have to be moved before its week could get one.
 struct PostgresPartitions {
-    /// A week, counted from 1970-01-01.
-    typealias Week = Int64
+    /// A week or a day, counted from 1970-01-01.
+    typealias Period = Int64
 
-    static let milliseconds: Int64 = 7 * 86_400_000
+    /// How long the time of one partition is. The raw values are days, and stored.
+    enum Span: Int64, CaseIterable {
+        case day = 1
+        case week = 7
 
-    /// Weeks of one transaction: it takes PostgreSQL half a second, for which other servers that need a new week wait.
-    private static let atOnce = 20
-    /// New weeks that a device may have at once, and how many more it may have after each hour. Each week stays, and makes reading
-    /// slower for everybody: a vehicle that comes back after a year needs 53.
-    private static let most = 60.0
-    private static let perHour = 8.0
-    private var known: Set<Week> = []
-    /// Weeks that could not be made, of the ones that are being made.
-    private var hopeless: Set<Week> = []
+        var milliseconds: Int64 { rawValue * 86_400_000 }
 
-    static func week(of time: Timestamp) -> Week {
-        let (week, rest) = time.milliseconds.quotientAndRemainder(dividingBy: milliseconds)
-        return rest < 0 ? week - 1 : week
+        /// Behind the name of a table, before the number of the period.
+        var mark: String {
+            switch self {
+            case .day: "d"
+            case .week: "w"
+            }
+        }
+
+        func period(of time: Timestamp) -> Period {
+            let (period, rest) = time.milliseconds.quotientAndRemainder(dividingBy: milliseconds)
+            return rest < 0 ? period - 1 : period
+        }
+
+        /// The periods that will be needed next: this one, and the one after it, in which a fix may be a day early.
+        func periodsAhead(of now: Timestamp) -> Set<Period> {
+            let period = period(of: now)
+            return [period, period + 1]
+        }
     }
+
+    /// Periods by what they are needed for: ids of batches are remembered for a time of their own.
+    struct Periods: Equatable {
+        var rows: Set<Period> = []
+        var batches: Set<Period> = []
+
+        var all: Set<Period> { rows.union(batches) }
+
+        mutating func formUnion(_ other: Periods) {
+            rows.formUnion(other.rows)
+            batches.formUnion(other.batches)
+        }
+
+        func subtracting(_ other: Periods) -> Periods {
+            Periods(rows: rows.subtracting(other.rows), batches: batches.subtracting(other.batches))
+        }
+    }
+
+    /// Periods of one transaction: it takes PostgreSQL half a second, for which other servers that need a new one wait.
+    private static let atOnce = 20
+    /// Days in new periods that a device may have at once, and how many more it may have after each hour. Each period stays, and makes
+    /// reading slower for everybody: a vehicle that comes back after a year needs 53 weeks.
+    private static let most = 60.0 * 7
+    private static let perHour = 8.0 * 7
+    /// nil: not asked for yet.
+    private var span: Span?
+    private var known = Periods()
+    /// Periods that could not be made, of the ones that are being made.
+    private var hopeless: Set<Period> = []
 
     /// What another server may have dropped is asked for anew.
     mutating func forget() {
-        known = []
-    }
-
-    /// The weeks that will be needed next: this one, and the one after it, in which a fix may be a day early.
-    static func weeksAhead(of now: Timestamp) -> Set<Week> {
-        let week = week(of: now)
-        return [week, week + 1]
+        known = Periods()
+        span = nil
     }
 
     // MARK: What is there
 
-    /// Batches of a group that have rows of weeks without partitions.
+    /// Batches of a group that have rows of periods without partitions.
     ///
     /// - Returns: their places.
     mutating func unready(
         _ group: [Submission], in session: PostgresSession
     ) throws(PostgresSession.Refusal) -> [Int] {
-        if group.allSatisfy({ covers($0) }) { return [] }
+        if let span, group.allSatisfy({ covers($0, span) }) { return [] }
+        let span = try look(in: session)
+        return group.indices.filter { !covers(group[$0], span) }
+    }
+
+    private mutating func look(in session: PostgresSession) throws(PostgresSession.Refusal) -> Span {
+        let span = try Self.span(in: session)
+        self.span = span
         known = try Self.complete(in: session)
-        return group.indices.filter { !covers(group[$0]) }
+        return span
     }
 
-    private func covers(_ submission: Submission) -> Bool {
-        // Most rows are of the week of the one before.
-        var last: Week?
-        return Self.visit(submission) { week in
-            if week == last { return true }
-            last = week
-            return known.contains(week)
+    private func covers(_ submission: Submission, _ span: Span) -> Bool {
+        // Most rows are of the period of the one before.
+        var last: Period?
+        return Self.visit(submission, span) { period, isBatch in
+            if isBatch { return known.batches.contains(period) }
+            if period == last { return true }
+            last = period
+            return known.rows.contains(period)
         }
     }
 
-    /// The weeks of everything that is to be stored.
-    static func weeks(of submission: Submission) -> Set<Week> {
-        var weeks: Set<Week> = []
-        _ = visit(submission) { week in
-            weeks.insert(week)
-            return true
+    /// The periods of everything that is to be stored.
+    mutating func periods(
+        of group: [Submission], in session: PostgresSession
+    ) throws(PostgresSession.Refusal) -> Periods {
+        let span = if let span { span } else { try look(in: session) }
+        var periods = Periods()
+        for submission in group {
+            _ = Self.visit(submission, span) { period, isBatch in
+                if isBatch { periods.batches.insert(period) } else { periods.rows.insert(period) }
+                return true
+            }
         }
-        return weeks
+        return periods
     }
 
-    /// - Returns: whether `body` was true for the weeks of all that is to be stored.
-    private static func visit(_ submission: Submission, _ body: (Week) -> Bool) -> Bool {
-        func isFine(_ time: Timestamp) -> Bool { !submission.isKept(time) || body(week(of: time)) }
+    /// - Parameter body: is told whether the period is that of the batch's id.
+    /// - Returns: whether it was true for the periods of all that is to be stored.
+    private static func visit(
+        _ submission: Submission, _ span: Span, _ body: (Period, _ isBatch: Bool) -> Bool
+    ) -> Bool {
+        func isFine(_ time: Timestamp) -> Bool {
+            !submission.isKept(time) || body(span.period(of: time), false)
+        }
         let batch = submission.batch
         guard batch.locations.allSatisfy({ isFine($0.time) }), batch.events.allSatisfy({ isFine($0.time) }),
             batch.remarks.events.allSatisfy({ isFine($0.time) })
         else { return false }
         guard submission.keepsID, submission.keptRows > 0 else { return true }
-        return body(week(of: batch.id.time))
+        return body(span.period(of: batch.id.time), true)
     }
 
-    /// The weeks of which each table has a partition; while one is dropped, it is not in all of them.
-    private static func complete(in session: PostgresSession) throws(PostgresSession.Refusal) -> Set<Week> {
-        var counts: [Week: Int] = [:]
-        for (_, week) in try all(in: session) { counts[week, default: 0] += 1 }
-        return Set(counts.filter { $0.value == tables.count }.keys)
+    /// The periods that have all partitions; while one is dropped, some are missing.
+    private static func complete(in session: PostgresSession) throws(PostgresSession.Refusal) -> Periods {
+        var counts: [Period: Int] = [:]
+        var periods = Periods()
+        for partition in try all(in: session) {
+            if partition.table == "batches" {
+                periods.batches.insert(partition.period)
+            } else {
+                counts[partition.period, default: 0] += 1
+            }
+        }
+        periods.rows = Set(counts.filter { $0.value == tables.count - 1 }.keys)
+        return periods
     }
 
     private static let tables = ["locations", "events", "vehicle_events", "batches"]
 
+    /// One that there is.
+    struct Partition {
+        /// The table of which it is one.
+        var table: String
+        var name: String
+        var period: Period
+    }
+
     /// The partitions that there are.
-    static func all(
-        in session: PostgresSession
-    ) throws(PostgresSession.Refusal) -> [(name: String, week: Week)] {
+    static func all(in session: PostgresSession) throws(PostgresSession.Refusal) -> [Partition] {
         let rows = try session.query(
             """
-            SELECT c.relname::text FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+            SELECT p.relname::text, c.relname::text FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
                 JOIN pg_class p ON p.oid = i.inhparent
             WHERE p.relname = ANY($1) AND pg_table_is_visible(c.oid)
             """, with: [.array(.text, tables.map { .text($0) })])
         return rows.compactMap { row in
-            guard let name = row.first?.text, let mark = name.lastIndex(of: "w"),
-                let week = Week(name[name.index(after: mark)...])
+            guard let table = row[0].text, let name = row[1].text, name.hasPrefix(table + "_"),
+                let period = Period(name.dropFirst(table.count + 2))
             else { return nil }
-            return (name, week)
+            return Partition(table: table, name: name, period: period)
+        }
+    }
+
+    // MARK: How long they are
+
+    static func span(in session: PostgresSession) throws(PostgresSession.Refusal) -> Span {
+        let days = try session.query("SELECT days FROM partitioning", []).first?.first?.integer
+        return days.flatMap { Span(rawValue: $0) } ?? .week
+    }
+
+    /// Chooses how long partitions are, for all servers of this database, before there is data.
+    static func choose(_ span: Span, in session: PostgresSession) throws(PostgresSession.Refusal) {
+        let former = try self.span(in: session)
+        guard former != span else { return }
+        try session.atomically { () throws(PostgresSession.Refusal) in
+            _ = try session.query("SELECT pg_advisory_xact_lock($1)", [.integer(PostgresSchema.lock + 1)])
+            // Who stores now does so before it is looked.
+            try session.execute("LOCK TABLE \(tables.joined(separator: ", ")) IN ACCESS EXCLUSIVE MODE")
+            for table in tables {
+                guard try session.query("SELECT 1 FROM \(table) LIMIT 1", []).isEmpty else {
+                    throw PostgresSession.Refusal(
+                        operation: "open", sqlState: "",
+                        message:
+                            "there is data in partitions of \(former == .day ? "a day" : "a week"): partition_days is chosen before there is any; leave it out, or load the data into a new database",
+                        isLost: false)
+                }
+            }
+            for partition in try all(in: session) { try session.execute("DROP TABLE \(partition.name)") }
+            _ = try session.query("UPDATE partitioning SET days = $1", [.integer(span.rawValue)])
         }
     }
 
     // MARK: What is made
 
     /// Makes partitions that are missing, as many as one transaction should; outside of a group's, so that others see them at
-    /// once. A week that cannot be made is left out, and those who need it are refused.
+    /// once. A period that cannot be made is left out, and those who need it are refused.
     ///
     /// - Parameter device: who needs them, and has room for so many; nil: for everybody.
     /// - Returns: whether some are still missing that may be made.
     mutating func make(
-        _ weeks: Set<Week>, for device: Int64?, in session: PostgresSession
+        _ periods: Periods, for device: Int64?, in session: PostgresSession
     ) throws(PostgresSession.Refusal) -> Bool {
         let (done, left) = try session.atomically { () throws(PostgresSession.Refusal) in
             _ = try session.query(
                 "SELECT pg_advisory_xact_lock($1)", [.integer(PostgresSchema.lock + 1)])
-            let missing = weeks.subtracting(try Self.complete(in: session)).subtracting(hopeless)
-            guard !missing.isEmpty else { return (0, 0) }
-            let outcome = try Self.make(missing.sorted(), for: device, in: session)
+            // Another server may have chosen another one meanwhile.
+            guard try Self.span(in: session) == span else { return (0, 0) }
+            var missing = periods.subtracting(try Self.complete(in: session))
+            missing = missing.subtracting(Periods(rows: hopeless, batches: hopeless))
+            guard !missing.all.isEmpty else { return (0, 0) }
+            let outcome = try Self.make(missing, for: device, in: session)
             hopeless.formUnion(outcome.refused)
             let done = outcome.made + outcome.refused.count
-            return (done + outcome.dropped, missing.count - done)
+            return (done + outcome.dropped, missing.all.count - done)
         }
-        known = try Self.complete(in: session)
+        _ = try look(in: session)
         let isMore = done > 0 && left > 0
         // Another time it is tried again.
         if !isMore { hopeless = [] }
         return isMore
     }
 
+    /// Makes those that will be needed next.
+    mutating func makeAhead(
+        of now: Timestamp, in session: PostgresSession
+    ) throws(PostgresSession.Refusal) {
+        let ahead = try look(in: session).periodsAhead(of: now)
+        _ = try make(Periods(rows: ahead, batches: ahead), for: nil, in: session)
+    }
+
     private struct Outcome {
         var made = 0
-        /// Weeks whose partitions cannot be made.
-        var refused: Set<Week> = []
+        /// Periods whose partitions cannot be made.
+        var refused: Set<Period> = []
         /// Partitions that were being dropped at the same moment.
         var dropped = 0
     }
@@ -147,25 +253,29 @@ struct PostgresPartitions {
 
     /// Makes some of these, as many as one transaction should.
     private static func make(
-        _ missing: [Week], for device: Int64?, in session: PostgresSession
+        _ missing: Periods, for device: Int64?, in session: PostgresSession
     ) throws(PostgresSession.Refusal) -> Outcome {
-        let room: Double? = if let device { try self.room(of: device, in: session) } else { nil }
+        let span = try self.span(in: session)
+        let room: Double? = if let device { try self.room(of: device, span, in: session) } else { nil }
         var outcome = Outcome()
-        let next = missing.prefix(min(atOnce, room.map { Int(exactly: $0.rounded(.down)) ?? 0 } ?? atOnce))
-        for week in next {
+        let next = missing.all.sorted().prefix(
+            min(atOnce, room.map { Int(exactly: $0.rounded(.down)) ?? 0 } ?? atOnce))
+        for period in next {
             do throws(PostgresSession.Refusal) {
-                try session.execute("SAVEPOINT week")
-                try make(week, in: session)
-                try session.execute("RELEASE week")
+                try session.execute("SAVEPOINT period")
+                try make(
+                    period, span, isForRows: missing.rows.contains(period),
+                    isForBatches: missing.batches.contains(period), in: session)
+                try session.execute("RELEASE period")
                 outcome.made += 1
             } catch {
-                // What is wrong with the database is wrong with every week.
+                // What is wrong with the database is wrong with every period.
                 guard !error.error.isOfAll else { throw error }
-                try session.execute("ROLLBACK TO week")
+                try session.execute("ROLLBACK TO period")
                 if droppedMeanwhile.contains(error.sqlState) {
                     outcome.dropped += 1
                 } else {
-                    outcome.refused.insert(week)
+                    outcome.refused.insert(period)
                 }
             }
         }
@@ -177,9 +287,9 @@ struct PostgresPartitions {
         return outcome
     }
 
-    /// How many weeks a device may have now.
+    /// How many new periods a device may have now.
     private static func room(
-        of device: Int64, in session: PostgresSession
+        of device: Int64, _ span: Span, in session: PostgresSession
     ) throws(PostgresSession.Refusal) -> Double {
         // By the database's clock, of which all servers have the same. One that is set back gives nothing.
         let rows = try session.query(
@@ -188,7 +298,8 @@ struct PostgresPartitions {
                 room = least(excluded.room,
                     weeks.room + greatest(0, excluded.since - weeks.since) * $3 / 3600000.0),
                 since = excluded.since RETURNING room
-            """, [.integer(device), .real(most), .real(perHour)])
+            """,
+            [.integer(device), .real(most / Double(span.rawValue)), .real(perHour / Double(span.rawValue))])
         return rows.first?.first?.real ?? 0
     }
 
@@ -196,16 +307,20 @@ struct PostgresPartitions {
     private static let clock = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
     /// CREATE … LIKE and ATTACH stop nobody who writes; CREATE … PARTITION OF would. A table of the name may be there that is no
-    /// partition: somebody has detached it. What is in it belongs to the week; an empty one may be anything.
-    private static func make(_ week: Week, in session: PostgresSession) throws(PostgresSession.Refusal) {
-        let (start, end) = (week * milliseconds, (week + 1) * milliseconds)
-        let bounds = [
-            ("locations", "\(start)", "\(end)"), ("events", "\(start)", "\(end)"),
-            ("vehicle_events", "\(start)", "\(end)"),
-            ("batches", "'\(firstID(at: start))'", "'\(firstID(at: end))'"),
-        ]
+    /// partition: somebody has detached it. What is in it belongs to the period; an empty one may be anything.
+    private static func make(
+        _ period: Period, _ span: Span, isForRows: Bool, isForBatches: Bool, in session: PostgresSession
+    ) throws(PostgresSession.Refusal) {
+        let (start, end) = (period * span.milliseconds, (period + 1) * span.milliseconds)
+        var bounds: [(table: String, from: String, to: String)] = []
+        if isForRows {
+            bounds = ["locations", "events", "vehicle_events"].map { ($0, "\(start)", "\(end)") }
+        }
+        if isForBatches {
+            bounds.append(("batches", "'\(firstID(at: start))'", "'\(firstID(at: end))'"))
+        }
         for (table, from, to) in bounds {
-            let name = "\(table)_w\(week)"
+            let name = "\(table)_\(span.mark)\(period)"
             let found = try session.query(
                 """
                 SELECT i.inhrelid IS NOT NULL FROM pg_class c LEFT JOIN pg_inherits i ON i.inhrelid = c.oid

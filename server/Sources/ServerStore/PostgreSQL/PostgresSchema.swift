@@ -183,6 +183,12 @@ enum PostgresSchema {
         """,
         """
         CREATE TABLE timelines(system bigint PRIMARY KEY, timeline bigint NOT NULL);
+        CREATE TABLE changes(number bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint, devices text NOT NULL);
+        CREATE INDEX changes_number ON changes(number);
+        CREATE TABLE revocations(device bigint NOT NULL, number bigint NOT NULL, PRIMARY KEY (device, number));
+        INSERT INTO numbers VALUES ('revocation', 1);
+        CREATE TABLE partitioning(days bigint NOT NULL);
+        INSERT INTO partitioning VALUES (7);
         """,
     ]
 

@@ -3,15 +3,35 @@ internal import EnvelopeReader
 
 extension PostgresSession {
     func store(_ group: [Submission]) throws(StoreError) -> [Receipt] {
-        var failure: StoreError?
+        var trouble = Trouble()
         do throws(Refusal) {
-            return try store(PostgresGroup(group), &failure)
+            return try store(PostgresGroup(group), &trouble)
         } catch {
-            if let failure { throw failure }
+            if let failure = trouble.failure { throw failure }
+            if !trouble.ended.isEmpty { return try store(group, without: trouble.ended) }
             // 23514: no partition for a row; somebody has dropped or detached one that was there.
             guard error.sqlState == "23514" else { throw error.error }
             throw StoreError(.missing, operation: error.operation, message: error.error.message)
         }
+    }
+
+    /// What a group has failed with beside an error of the database.
+    private struct Trouble {
+        /// What alerts have failed with.
+        var failure: StoreError?
+        /// Places of the batches whose token has ended.
+        var ended: Set<Int> = []
+    }
+
+    /// - Parameter ended: places of those whose token has ended: nothing of them is stored.
+    private func store(_ group: [Submission], without ended: Set<Int>) throws(StoreError) -> [Receipt] {
+        let others = group.indices.filter { !ended.contains($0) }
+        var refused = Receipt()
+        refused.isRefused = true
+        var receipts = [Receipt](repeating: refused, count: group.count)
+        guard !others.isEmpty else { return receipts }
+        for (place, receipt) in zip(others, try store(others.map { group[$0] })) { receipts[place] = receipt }
+        return receipts
     }
 
     func unready(_ group: [Submission]) throws(StoreError) -> [Int] {
@@ -23,9 +43,9 @@ extension PostgresSession {
     }
 
     func makeRoom(for group: [Submission]) throws(StoreError) -> Room {
-        let weeks = group.reduce(into: Set()) { $0.formUnion(PostgresPartitions.weeks(of: $1)) }
         do throws(Refusal) {
-            let isMore = try partitions.make(weeks, for: group.first?.device, in: self)
+            let periods = try partitions.periods(of: group, in: self)
+            let isMore = try partitions.make(periods, for: group.first?.device, in: self)
             let waiting = Set(try partitions.unready(group, in: self))
             return Room(isWhole: group.indices.map { !waiting.contains($0) }, isMore: isMore)
         } catch {
@@ -37,24 +57,26 @@ extension PostgresSession {
         partitions.forget()
     }
 
-    /// - Parameter failure: gets what alerts have failed with.
-    private func store(_ group: PostgresGroup, _ failure: inout StoreError?) throws(Refusal) -> [Receipt] {
+    /// Revocations wait for it, and it for them; see `Revocations`.
+    private static let beginning = "BEGIN; SELECT pg_advisory_xact_lock_shared(\(lockOfUploads))"
+
+    private func store(_ group: PostgresGroup, _ trouble: inout Trouble) throws(Refusal) -> [Receipt] {
         do throws(Refusal) {
-            return try atomically { () throws(Refusal) in
+            return try atomically(Self.beginning) { () throws(Refusal) in
                 let fresh = try begin(group)
                 try copy(group.locations(of: fresh.places), into: "locations")
                 try copy(group.events(of: fresh.places), into: "events")
                 try copy(group.vehicleEvents(of: fresh.places), into: "vehicle_events")
                 try noteAhead(group.ahead(of: fresh.places))
-                var receipts = try receipts(of: group, fresh, inserted: nil)
-                try noteAlerts(of: group, group.newRows(fresh, inserted: nil), in: &receipts, &failure)
+                var receipts = try receipts(of: group, fresh, inserted: nil, &trouble)
+                try noteAlerts(of: group, group.newRows(fresh, inserted: nil), in: &receipts, &trouble)
                 return receipts
             }
         } catch {
             // 23505: a row is there already. That is rare, and COPY cannot pass over it.
             guard error.sqlState == "23505" else { throw error }
         }
-        return try atomically { () throws(Refusal) in
+        return try atomically(Self.beginning) { () throws(Refusal) in
             let fresh = try begin(group)
             try copy(group.locations(of: fresh.places), into: "staged_locations")
             try copy(group.events(of: fresh.places), into: "staged_events")
@@ -74,14 +96,14 @@ extension PostgresSession {
                 }
             }
             try noteAhead(group.ahead(of: fresh.places))
-            var receipts = try receipts(of: group, fresh, inserted: inserted)
-            try noteAlerts(of: group, group.newRows(fresh, inserted: inserted), in: &receipts, &failure)
+            var receipts = try receipts(of: group, fresh, inserted: inserted, &trouble)
+            try noteAlerts(of: group, group.newRows(fresh, inserted: inserted), in: &receipts, &trouble)
             return receipts
         }
     }
 
     private func noteAlerts(
-        of group: PostgresGroup, _ rows: [NewRows], in receipts: inout [Receipt], _ failure: inout StoreError?
+        of group: PostgresGroup, _ rows: [NewRows], in receipts: inout [Receipt], _ trouble: inout Trouble
     ) throws(Refusal) {
         guard !rows.isEmpty else { return }
         do throws(StoreError) {
@@ -90,7 +112,7 @@ extension PostgresSession {
                 receipts[place].hasAlerts = true
             }
         } catch {
-            failure = error
+            trouble.failure = error
             throw Refusal(operation: error.operation, sqlState: "", message: error.message, isLost: !isUsable)
         }
     }
@@ -263,9 +285,14 @@ extension PostgresSession {
     }
 
     private func receipts(
-        of group: PostgresGroup, _ fresh: PostgresGroup.Fresh, inserted: Set<PostgresGroup.Key>?
+        of group: PostgresGroup, _ fresh: PostgresGroup.Fresh, inserted: Set<PostgresGroup.Key>?,
+        _ trouble: inout Trouble
     ) throws(Refusal) -> [Receipt] {
-        let (known, waiting) = try knownAndWaiting(group, newest: group.latest(of: fresh.places))
+        let (known, waiting, ended) = try knownAndWaiting(group, newest: group.latest(of: fresh.places))
+        guard ended.isEmpty else {
+            trouble.ended = ended
+            throw Refusal(operation: "store", sqlState: "", message: "a token has ended", isLost: false)
+        }
         let judgements = try judgeInstallations(of: group, known)
         let obedient = Set(
             group.places.filter { judgements[$0].standing != .other }.map { group.submission($0).device })
@@ -290,30 +317,40 @@ extension PostgresSession {
         return receipts
     }
 
-    /// Which installations the devices of a group are, and what they are to do; and where they are now is noted: one statement,
-    /// since each costs a way to the database and back. It comes behind the locks on presence, so that two servers never bind two
-    /// installations.
+    /// Which installations the devices of a group are, what they are to do, and whose tokens have ended; where they are now is noted,
+    /// and that something was heard of them: one statement, since each costs a way to the database and back. It comes behind the locks
+    /// on presence, so that two servers never bind two installations.
     ///
     /// - Parameter newest: by device, each device once.
     private func knownAndWaiting(
         _ group: PostgresGroup, newest: [(device: Int64, row: LocationRow)]
-    ) throws(Refusal) -> (known: [Int64: Installations.Known], waiting: [WaitingCommand]) {
+    ) throws(Refusal) -> (known: [Int64: Installations.Known], waiting: [WaitingCommand], ended: Set<Int>) {
+        let devices = group.devices
         let rows = try query(
             """
-            \(newest.isEmpty ? "" : "WITH newest AS (\(Self.latest(from: 4)))")
-            SELECT device, number, name, arguments, expires, offered, NULL::uuid AS id, NULL::bigint AS state
+            WITH changed AS (INSERT INTO changes(devices) VALUES ($4))\(
+                newest.isEmpty ? "" : ", newest AS (\(Self.latest(from: 5)))")
+            SELECT device, number, name, arguments, expires, offered, NULL::uuid AS id, NULL::bigint AS state,
+                NULL::bigint AS revocation
             FROM (\(WaitingCommand.query("device = ANY($1)"))) AS waiting
             UNION ALL
-            SELECT device, NULL, NULL, NULL, NULL, NULL, id, state FROM installations WHERE device = ANY($1)
+            SELECT device, NULL, NULL, NULL, NULL, NULL, id, state, NULL FROM installations WHERE device = ANY($1)
+            UNION ALL
+            SELECT device, NULL, NULL, NULL, NULL, NULL, NULL, NULL, number FROM revocations WHERE device = ANY($1)
             """,
             with: [
-                .array(.int8, group.devices.map { .integer($0) }), .cell(.integer(group.age.milliseconds)),
-                .cell(.integer(WaitingCommand.last(group.latest))),
+                .array(.int8, devices.map { .integer($0) }), .cell(.integer(group.age.milliseconds)),
+                .cell(.integer(WaitingCommand.last(group.latest))), .cell(.text(Changes.text(devices))),
             ] + (newest.isEmpty ? [] : Self.latest(newest)))
         let waiting = rows.compactMap { WaitingCommand($0) }
         return (
             Installations.known(rows.map { [$0[0], $0[6], $0[7]] }),
-            waiting.sorted { ($0.device, $0.number) < ($1.device, $1.number) }
+            waiting.sorted { ($0.device, $0.number) < ($1.device, $1.number) },
+            group.ended(
+                by: rows.compactMap { row -> (device: Int64, number: Int64)? in
+                    guard let device = row[0].integer, let number = row[8].integer else { return nil }
+                    return (device, number)
+                })
         )
     }
 

@@ -51,7 +51,7 @@ final class PostgresSession: Session {
     /// pgbouncer in transaction mode, which a session cannot be told by its answers before something is missing.
     static let sharing =
         "pgbouncer gives the connection to others between two transactions: set pool_mode = session for this database, or connect "
-        + "to PostgreSQL itself, which needs no pool: a server has five connections"
+        + "to PostgreSQL itself, which needs no pool: a server has six connections"
     /// No such prepared statement; there is one already.
     private static let poolStates = ["26000", "42P05"]
 
@@ -248,8 +248,12 @@ final class PostgresSession: Session {
     }
 
     /// Commits when `body` returns, and rolls back when it throws.
-    func atomically<Value>(_ body: () throws(Refusal) -> Value) throws(Refusal) -> Value {
-        try execute("BEGIN")
+    ///
+    /// - Parameter beginning: BEGIN, and what goes to the database and back with it.
+    func atomically<Value>(
+        _ beginning: String = "BEGIN", _ body: () throws(Refusal) -> Value
+    ) throws(Refusal) -> Value {
+        try begin(beginning)
         let value: Value
         do throws(Refusal) {
             value = try body()
@@ -269,6 +273,20 @@ final class PostgresSession: Session {
                 operation: "COMMIT", sqlState: "40000", message: "it was rolled back", isLost: false)
         }
         return value
+    }
+}
+
+extension PostgresSession {
+    private func begin(_ beginning: String) throws(Refusal) {
+        do throws(Refusal) {
+            try execute(beginning)
+        } catch {
+            // What comes behind BEGIN has failed: it has begun.
+            if PQtransactionStatus(connection) != PQTRANS_IDLE, isUsable {
+                do throws(Refusal) { try execute("ROLLBACK") } catch { isUsable = false }
+            }
+            throw error
+        }
     }
 }
 

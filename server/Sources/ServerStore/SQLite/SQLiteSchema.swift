@@ -169,6 +169,12 @@ enum SQLiteSchema {
             device INTEGER PRIMARY KEY, digest INTEGER NOT NULL, progress TEXT NOT NULL) STRICT;
         INSERT INTO numbers VALUES ('fence', 1);
         """,
+        """
+        CREATE TABLE changes(number INTEGER PRIMARY KEY, devices TEXT NOT NULL) STRICT;
+        CREATE TABLE revocations(
+            device INTEGER NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (device, number)) STRICT, WITHOUT ROWID;
+        INSERT INTO numbers VALUES ('revocation', 1);
+        """,
     ]
 
     /// - Throws: when it is none of ours, or one of a later version.

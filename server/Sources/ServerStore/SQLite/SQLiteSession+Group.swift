@@ -11,6 +11,7 @@ extension SQLiteSession {
             var found: [NewRows] = []
             do throws(SQLiteError) {
                 for submission in group { receipts.append(try insert(submission, &found)) }
+                try noteChanges(by: zip(group, receipts).filter { !$0.1.isRefused }.map(\.0.device))
             } catch {
                 throw failure(error)
             }
@@ -33,10 +34,21 @@ extension SQLiteSession {
 
     func doubtRoom() {}
 
+    private func noteChanges(by devices: [Int64]) throws(SQLiteError) {
+        guard !devices.isEmpty else { return }
+        _ = try change(
+            "INSERT INTO changes(devices) VALUES (?1)", [.text(Changes.text(Set(devices).sorted()))])
+    }
+
     /// - Parameter found: gets what was new, where there are rules for it.
     private func insert(
         _ submission: Submission, _ found: inout [NewRows]
     ) throws(SQLiteError) -> Receipt {
+        if let known = submission.nextRevocation, try hasEnded(submission.device, since: known) {
+            var receipt = Receipt(stored: 0)
+            receipt.isRefused = true
+            return receipt
+        }
         if let token = submission.newToken {
             try TokenPairs.arrive(token, of: submission.device, now: submission.wall) {
                 (sql, values) throws(SQLiteError) in try rows(sql, values)
@@ -60,6 +72,13 @@ extension SQLiteSession {
             ).first?.first?.integer
         }
         return receipt
+    }
+
+    private func hasEnded(_ device: Int64, since known: Int64) throws(SQLiteError) -> Bool {
+        let rows = try rows(
+            "SELECT 1 FROM revocations WHERE device = $1 AND number >= $2",
+            [.integer(device), .integer(known)])
+        return !rows.isEmpty
     }
 
     /// - Returns: an installation that is to be told.

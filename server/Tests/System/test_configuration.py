@@ -55,7 +55,7 @@ class ConfigurationTests(ServerTest):
         cases: list = [
             ('listen = 5\nretention_days = 0\nretentoin = 5\ndatabase = ""\n', [
                 ":1: listen is a text in quotes, found a whole number", ":2: retention_days is a whole number within 1…36500",
-                ":3: there is no setting retentoin; there are database, read_database, listen, retention_days, connections, signing_key",
+                ":3: there is no setting retentoin; there are database, read_database, listen, retention_days",
                 ":4: database is empty"]),
             ('\n\nlisten = "8080"\nconnections = 1e3\n', [
                 ":3: listen is host:port, such as 127.0.0.1:8080 or [::]:8080",

@@ -286,7 +286,7 @@ class AnswerTests(SystemTest):
             daemon.call("Reload")
             answer, status = writer.status("BackfillDestination", destination="second")
             found = {one["name"]: one for one in status["destinations"]}
-            self.assertEqual((answer["owed"], found["second"]["sync"]["pending"]), (1, 1))
+            self.assertEqual((answer["added"], found["second"]["sync"]["pending"]), (1, 1))
             del daemon.sections["destination.second"]
             daemon.configure()
             daemon.call("Reload")

@@ -667,19 +667,22 @@ class ScreenTests(PageTest):
             sent = self.server.ask("POST", path, admin, b'{"command": "upload_log"}').json["id"]
             fleet.upload(self.server, device["access_token"], [], status=fleet.status(), command_results=[
                 {"id": sent, "command": "upload_log", "ok": True, "result": {}}])
-        page = self.page("rita", f"#/vehicle/{device['id']}?tab=commands")
+        page = self.page(screen=f"#/vehicle/{device['id']}?tab=commands")
         show = page.get_by_role("button", name="Show its log")
         show.click()
         page.get_by_role("alert").get_by_text("has sent no log").wait_for()
         text = "info: started\n<b>bold</b> & more\n"
         self.assertEqual(self.server.ask("POST", "/v1/logs", device["access_token"], text.encode()).status, 204)
-        # The newest of both has the button: there is one log.
+        # The newest of both has the button: there is one log. It is for admins.
         self.assertEqual(show.count(), 1)
         show.click()
         self.assertEqual(page.get_by_label("The log", exact=True).text_content(), text)
         with page.expect_download() as saved:
             page.get_by_role("link", name="Save as a file").click()
         self.assertEqual(Path(saved.value.path()).read_text(encoding="utf-8"), text)
+        reader = self.page("rita", f"#/vehicle/{device['id']}?tab=commands").get_by_role("tabpanel", name="Commands")
+        reader.get_by_text("done").first.wait_for()
+        self.assertEqual(reader.get_by_role("button", name="Show its log").count(), 0)
 
     # MARK: Fences
 

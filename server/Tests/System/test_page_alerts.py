@@ -87,12 +87,12 @@ class AlertScreenTests(PageTest):
         self.assertRegex(
             found.inner_text(), r"Van Alexanderplatz\s+External power lost\s+Theft <i>\s+Webhook (is waiting|was sent)")
         # Of one rule alone.
-        page.get_by_label("Rule", exact=True).select_option("Theft <i>")
+        page.get_by_role("combobox", name="Rule", exact=True).select_option("Theft <i>")
         self.assertRegex(page.url, r"rule=\d+")
         wait_for(lambda: found.count() == 1, "the alert of this rule")
         # A reader sees the alert, and no rules.
         reader = self.page("rita", "#/alerts")
-        reader.get_by_label("Rule", exact=True).select_option("Theft <i>")
+        reader.get_by_role("combobox", name="Rule", exact=True).select_option("Theft <i>")
         reader.get_by_role("row", name=re.compile("Van Alexanderplatz External power lost")).wait_for()
         self.assertEqual(reader.get_by_role("button", name="Add a rule").count(), 0)
         # The webhook stays unless it is taken away.

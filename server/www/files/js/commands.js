@@ -169,5 +169,5 @@ export function commandItem(id, entry, { takes, hasLog }, changed) {
                 await changed();
             }),
         }, t("Take back")) : null,
-        hasLog ? h("button", { type: "button", onclick: tried(() => showLog(id)) }, t("Show its log")) : null, trouble);
+        hasLog && isAdmin() ? h("button", { type: "button", onclick: tried(() => showLog(id)) }, t("Show its log")) : null, trouble);
 }

@@ -219,6 +219,8 @@ class ScreenTests(PageTest):
         page.get_by_role("tab", name="Events").click()
         events = page.get_by_role("tabpanel", name="Events")
         wait_for(lambda: events.get_by_role("listitem").count() == 4, "all events are listed")
+        events.get_by_text("by a GPIO line").wait_for()
+        self.assertNotIn("{", events.inner_text())
         events.get_by_role("button", name=re.compile("Entered Depot north")).click()
         stored = json.loads(self.server.ask("GET", f"/v1/devices/{self.truck()}/events", self.reader()).body)["events"]
         entered = [event["timestamp"][:19] for event in stored if event["kind"] == "geofence_enter"]

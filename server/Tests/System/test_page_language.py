@@ -255,6 +255,10 @@ class LanguageTests(PageTest):
         page.get_by_role("heading", name="Sign in").wait_for()
         self.assertEqual(tables, [], "English needs no table")
 
+    def test_a_command_that_waits_is_taken_back_in_german_too(self):
+        page = self.start(f"#/vehicle/{self.truck()}?tab=commands")
+        page.get_by_role("button", name="Zurücknehmen").first.wait_for()
+
     def test_a_link_is_shown_in_the_browsers_language(self):
         admin = self.server.add_user("linker", "admin")
         self.addCleanup(self.server.verb, "user", "remove", "linker")

@@ -203,7 +203,7 @@ class ScreenTests(PageTest):
         self.assertLess(int(slider.input_value()), int(before) - 2 * 3_600_000, "it began at the last location")
         self.assertIn("t=", page.url)
         said = page.locator(".readout").inner_text()
-        self.assertRegex(said, r"Time \d\d:\d\d:\d\d\nSpeed \d+ km/h\nAltitude \d+ m")
+        self.assertRegex(said, r"Time (\d+ \w+, )?\d\d:\d\d:\d\d\nSpeed \d+ km/h\nAltitude \d+ m")
         other = self.page(screen=page.url.split("/", 3)[3])
         wait_for(lambda: other.locator(".readout").inner_text() == said, "the link shows the same moment")
         # Playback moves it on, and stops.
@@ -219,11 +219,116 @@ class ScreenTests(PageTest):
         page.get_by_role("tab", name="Events").click()
         events = page.get_by_role("tabpanel", name="Events")
         wait_for(lambda: events.get_by_role("listitem").count() == 4, "all events are listed")
+        events.get_by_text("by a GPIO line").wait_for()
+        self.assertNotIn("{", events.inner_text())
         events.get_by_role("button", name=re.compile("Entered Depot north")).click()
         stored = json.loads(self.server.ask("GET", f"/v1/devices/{self.truck()}/events", self.reader()).body)["events"]
         entered = [event["timestamp"][:19] for event in stored if event["kind"] == "geofence_enter"]
         wait_for(lambda: page.evaluate("new URLSearchParams(location.hash.split('?')[1]).get('t')")[:19] in entered,
                  "the moment of the event")
+
+    def test_times_of_more_than_a_day_have_their_dates(self):
+        now = int(time.time() * 1000)
+        drawn = """window.drawn = new Set();
+            const write = CanvasRenderingContext2D.prototype.fillText;
+            CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+                window.drawn.add(String(text));
+                write.call(this, text, ...rest);
+            };"""
+        dated = r"\d+ \w{3,4},? \d\d:\d\d"
+        page = self.page(screen=f"#/vehicle/{self.truck()}?from={iso(now - 3 * 86_400_000)}&to={iso(now)}", script=drawn)
+        page.locator("dl.sums").get_by_text("101 km/h").wait_for()
+        trips = page.get_by_role("tabpanel", name="Trips").get_by_role("button")
+        trips.first.wait_for()
+        for trip in trips.all_inner_texts():
+            self.assertRegex(trip, f"^{dated} – ")
+        self.assertRegex(page.locator(".readout").inner_text(), rf"^Time {dated}:\d\d\n")
+        self.assertRegex(page.get_by_role("slider", name="Time").get_attribute("aria-valuetext"), f"^{dated}")
+        page.get_by_role("tab", name="Events").click()
+        for event in page.get_by_role("tabpanel", name="Events").get_by_role("button").all_inner_texts():
+            self.assertRegex(event, dated)
+        # Of a month, the axis has dates alone; of what is nearer, hours, and where a day begins its date.
+        page.goto(f"{self.server.url}/#/vehicle/{self.truck()}?from={iso(now - 30 * 86_400_000)}&to={iso(now)}")
+        page.reload()
+        page.locator("dl.sums").get_by_text("101 km/h").wait_for()
+        labels = "[...window.drawn].filter(text => /:|^\\d+ [A-Z]/.test(text))"
+        self.assertGreater(len(page.evaluate(labels)), 4)
+        self.assertEqual([text for text in page.evaluate(labels) if ":" in text], [])
+        for _ in range(4):
+            page.get_by_role("button", name="Zoom into the chart").click()
+        self.assertTrue([text for text in page.evaluate(labels) if re.fullmatch(r"\d\d:\d\d", text)])
+
+    def where(self, page) -> list:
+        """The middle of the map, as the address has it."""
+        return [float(part) for part in page.evaluate("new URLSearchParams(location.hash.split('?')[1]).get('at')").split(",")[:2]]
+
+    def test_an_event_leads_to_its_place_and_ends_the_selection_of_a_trip(self):
+        page = self.page(screen=f"#/vehicle/{self.truck()}?{self.stretch()}")
+        page.locator("dl.sums").get_by_text("101 km/h").wait_for()
+        trips = page.get_by_role("tabpanel", name="Trips").get_by_role("button")
+        trips.nth(7).click()
+        self.assertEqual(trips.nth(7).get_attribute("aria-pressed"), "true")
+        page.get_by_role("tab", name="Events").click()
+        page.get_by_role("tabpanel", name="Events").get_by_role("button", name=re.compile("Ignition on")).click()
+        stored = json.loads(self.server.ask("GET", f"/v1/devices/{self.truck()}/events", self.reader()).body)["events"]
+        moment = next(event["timestamp"] for event in stored if event["kind"] == "ignition")
+        at = json.loads(self.server.ask("GET", f"/v1/devices/{self.truck()}/locations?limit=1&from={self.later(moment, -4)}",
+                                        self.reader()).body)["locations"][0]
+        wait_for(lambda: math.dist(self.where(page), (at["latitude"], at["longitude"])) < 0.002, "the map is where it was")
+        page.get_by_role("tab", name="Trips").click()
+        self.assertEqual(page.locator("[role=tabpanel] button[aria-pressed=true]").count(), 0)
+        # By its own place, where no location is.
+        device = self.server.add_device("Placed")
+        self.addCleanup(self.server.verb, "device", "revoke", str(device["id"]))
+        now = int(time.time() * 1000)
+        fleet.upload(self.server, device["access_token"], [], events=[
+            {"id": uuid7(now), "kind": "power", "type": "lost", "timestamp": iso(now), "latitude": 47.1, "longitude": 9.5}])
+        page.goto(f"{self.server.url}/#/vehicle/{device['id']}?tab=events")
+        page.get_by_role("button", name=re.compile("External power lost")).click()
+        wait_for(lambda: math.dist(self.where(page), (47.1, 9.5)) < 0.002, "the map is where it told")
+
+    def test_a_status_that_is_older_than_the_uploads_says_so(self):
+        device = self.server.add_device("Quiet of itself")
+        self.addCleanup(self.server.verb, "device", "revoke", str(device["id"]))
+        fleet.upload(self.server, device["access_token"], [], status=fleet.status(battery_level=0.83))
+        page = self.page(screen=f"#/vehicle/{device['id']}")
+        facts = page.locator("dl.facts")
+        facts.get_by_text("83 %", exact=True).wait_for()
+        self.assertNotIn("as of", facts.inner_text())
+        with contextlib.closing(sqlite3.connect(self.server.database, timeout=30)) as database, database:
+            database.execute("UPDATE presence SET status_time = status_time - 3600000 WHERE device = ?", (device["id"],))
+        page.reload()
+        for value in ("83 %", "48,212 km", "on", "ok", "0", "tracking"):
+            facts.get_by_text(re.compile(rf"^{value} \(as of (\d+ \w+,? )?\d\d:\d\d\)$")).first.wait_for()
+        page.goto(f"{self.server.url}/#/map?vehicle={device['id']}")
+        page.get_by_label("The vehicle that is selected").get_by_text(re.compile(r"on \(as of")).wait_for()
+
+    def test_plates_and_notes_are_shown_and_found(self):
+        device = self.server.add_device("Box 9")
+        self.addCleanup(self.server.verb, "device", "revoke", str(device["id"]))
+        admin = self.server.add_user("for plates", "admin")
+        self.assertEqual(self.server.ask("POST", "/v1/groups", admin, b'{"name": "North"}').status, 201)
+        self.assertEqual(self.server.ask("PATCH", f"/v1/devices/{device['id']}", admin, json.dumps(
+            {"plate": "B-XY 123", "note": "for <b>glass</b>", "group": "North"}).encode()).status, 204)
+        now = int(time.time() * 1000)
+        fleet.upload(self.server, device["access_token"], [fleet.location(now, 52.5, 13.4)], events=[
+            {"id": uuid7(now), "kind": "trip", "type": "ended", "timestamp": iso(now), "data": {
+                "started_at": iso(now - 600_000), "distance_meters": 900, "duration_seconds": 600}}])
+        page = self.page("rita", f"#/vehicle/{device['id']}")
+        page.locator(".head").get_by_text("B-XY 123, group North").wait_for()
+        page.locator("dl.facts").get_by_text("for <b>glass</b>").wait_for()
+        for words in ("b-xy", "GLASS"):
+            page.goto(f"{self.server.url}/#/fleet")
+            page.get_by_label("Search vehicles").fill(words)
+            wait_for(lambda: self.names(page) == ["Box 9 B-XY 123"], f"{words} in the fleet")
+            page.goto(f"{self.server.url}/#/map")
+            page.get_by_label("Find a vehicle").fill(words)
+            items = page.get_by_role("list", name="Vehicles, urgent ones first").get_by_role("listitem")
+            wait_for(lambda: items.count() == 1, f"{words} on the map")
+            self.assertIn("Box 9 B-XY 123", items.first.inner_text())
+            page.goto(f"{self.server.url}/#/reports")
+            page.get_by_label("Find vehicles in the report").fill(words)
+            wait_for(lambda: [name for name in self.names(page) if name] == ["Box 9"], f"{words} in the report")
 
     def test_days_without_anything_and_the_one_before(self):
         page = self.page(screen=f"#/vehicle/{self.truck()}?from=2020-01-01T00:00:00Z&to=2020-01-01T23:59:59Z")
@@ -338,9 +443,23 @@ class ScreenTests(PageTest):
         self.assertEqual([(line["name"], line["day"], line["distance_meters"], line["stopped_seconds"]) for line in lines],
                          [("'" + name, f"{first:%Y-%m-%d}", "15000", "1800"), ("'" + name, f"{second:%Y-%m-%d}", "20000", "0")])
         self.assertEqual(datetime.datetime.fromisoformat(lines[0]["first_start"]), first + datetime.timedelta(hours=8))
-        with page.expect_download() as saved:
-            page.get_by_role("link", name="Each trip as CSV").click()
-        self.assertEqual(Path(saved.value.path()).read_text(encoding="utf-8").count("Reporter"), 3)
+        self.assertEqual(lines[0]["top_speed_meters_per_second"], "25.0")
+        # Each trip: of those that are looked for, written here; of all, by the server.
+        for words, others in (("reporter", False), ("", True)):
+            page.get_by_label("Find vehicles in the report").fill(words)
+            with page.expect_download() as saved:
+                page.get_by_role("link", name="Each trip as CSV").click()
+            text = Path(saved.value.path()).read_text(encoding="utf-8")
+            self.assertEqual((text.count("Reporter"), "Truck 1" in text), (3, others))
+            if others:
+                continue
+            told_trips = list(csv.DictReader(io.StringIO(text, newline="")))
+            self.assertEqual([(trip["name"], trip["distance_meters"], trip["idle_seconds"], trip["top_speed_meters_per_second"])
+                              for trip in told_trips], [("'" + name, metres, "60", "25.0") for metres in ("10000", "5000", "20000")])
+            self.assertEqual(datetime.datetime.fromisoformat(told_trips[0]["start"]), first + datetime.timedelta(hours=8))
+        page.get_by_label("Find vehicles in the report").fill("reporter")
+        heads = page.locator("thead th").all_inner_texts()
+        self.assertEqual(heads[4:8], ["Driving", "Standing in trips", "Stops", "Between trips"])
         page.get_by_label("Rows").select_option("vehicle")
         page.wait_for_function("document.querySelectorAll('tbody tr').length === 1")
         self.assertEqual(rows.locator("th, td").all_inner_texts()[2:4], ["3", "35.0 km"])
@@ -406,6 +525,38 @@ class ScreenTests(PageTest):
         page.get_by_role("button", name="Zoom out of the chart").click()
         self.assertAlmostEqual(span(), whole, delta=2000)
 
+    def test_playback_skips_what_is_before_the_first_location(self):
+        hours = self.stretch().replace("from=", "")
+        first = hours.split("&")[0]
+        page = self.page(screen=f"#/vehicle/{self.truck()}?from={self.later(first, -10 * 3600)}&to={self.later(first, 6 * 3600)}")
+        page.locator("dl.sums").get_by_text("101 km/h").wait_for()
+        slider = page.get_by_role("slider", name="Time")
+        slider.press("Home")
+        page.get_by_label("Speed of the playback").select_option("1")
+        page.get_by_role("button", name="Play").click()
+        start = datetime.datetime.fromisoformat(first.replace("Z", "+00:00")).timestamp() * 1000
+        wait_for(lambda: int(slider.input_value()) >= start, "it begins where something is")
+
+    def test_placeholders_are_shown_whole(self):
+        wide = """() => [...document.querySelectorAll("input[placeholder]")].filter((field) => {
+            const style = getComputedStyle(field), context = document.createElement("canvas").getContext("2d");
+            context.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+            // The sign that clears the field takes room before there is something to clear.
+            const room = field.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) - parseFloat(style.fontSize);
+            return context.measureText(field.placeholder).width > room;
+        }).map((field) => field.placeholder)"""
+        for locale in ("en-IE", "de-DE"):
+            page = self.page(None, locale=locale, viewport={"width": 1280, "height": 800})
+            page.locator("input[name=name]").fill("ada")
+            page.locator("input[name=password]").fill(fleet.PASSWORD)
+            page.locator("button[type=submit]").click()
+            page.locator(".stream.is-live").wait_for()
+            for screen in ("fleet", "map", "reports", "fences", "devices"):
+                page.goto(f"{self.server.url}/#/{screen}")
+                page.locator("main input[type=search]").first.wait_for()
+                with self.subTest(f"{screen} {locale}"):
+                    self.assertEqual(page.evaluate(wide), [])
+
     def test_a_day_that_is_not_over_grows(self):
         now = int(time.time() * 1000)
         token = self.devices["Bus 200"]["access_token"]
@@ -455,6 +606,9 @@ class ScreenTests(PageTest):
         sent = json.loads(self.server.ask("GET", f"/v1/devices/{self.truck()}/commands", self.reader()).body)["commands"][0]
         self.assertEqual((sent["command"], sent["arguments"], sent["author"]),
                          ("set_config", {"settings": {"tracking.interval_seconds": 7}}, "ada"))
+        # What was chosen stays, for the next one.
+        self.assertEqual(panel.get_by_label("Command").input_value(), "set_config")
+        self.assertEqual(panel.get_by_label("Settings (JSON)").input_value(), '{"tracking.interval_seconds": 7}')
         panel.get_by_role("listitem").first.get_by_role("button", name="Take back").click()
         panel.get_by_role("listitem").first.get_by_text("taken back").wait_for()
 
@@ -473,18 +627,64 @@ class ScreenTests(PageTest):
         refused("set_config", "setting_not_allowed: sync.url", arguments={"settings": {"sync.url": "https://a.example"}})
         # Of a vehicle that does not say what it takes, only the name is known.
         panel = self.page(screen=f"#/vehicle/{device['id']}?tab=commands").get_by_role("tabpanel", name="Commands")
-        panel.get_by_text('add it to allow = […]: "stop"').wait_for()
-        panel.get_by_text('add it to settings = […]: "sync.url"').wait_for()
+        for words, line in (("add to allow = […]:", '"stop"'), ("add to settings = […]:", '"sync.url"')):
+            panel.get_by_text(words).wait_for()
+            # On a line of its own.
+            panel.get_by_text(line, exact=True).wait_for()
+        panel.get_by_text("The vehicle's configuration does not allow this command.").wait_for()
+        self.assertNotIn("not_allowed", panel.inner_text())
         self.assertEqual(panel.get_by_text("(not taken)").count(), 0)
         for takes, words, marked in (
                 (["locate", "set_config"], 'allow = ["locate", "set_config", "stop"]', 8),
                 (["stop"], "takes this command by now", 9), ([], "This vehicle takes no commands", 10),
-                ([{}], 'allow = […]: "stop"', 0)):
+                ([{}], "add to allow = […]:", 0)):
             with self.subTest(takes):
                 fleet.upload(self.server, device["access_token"], [], status=fleet.status(commands=takes))
                 panel = self.page(screen=f"#/vehicle/{device['id']}?tab=commands").get_by_role("tabpanel", name="Commands")
                 panel.get_by_text(words).wait_for()
                 self.assertEqual(panel.get_by_role("option").get_by_text("(not taken)").count(), marked)
+                if takes == ["locate", "set_config"]:
+                    panel.get_by_text("This vehicle takes: Report its position, Change settings.").wait_for()
+
+    def test_when_a_command_arrives_is_said_and_a_retired_vehicle_is_sent_none(self):
+        device = self.server.add_device("Far away")
+        for said, words in (({}, "with its next upload."), ({"heartbeat_seconds": 3600}, "every 1 h 0 min at the latest"),
+                            ({"heartbeat_seconds": 0}, "parked, it uploads nothing until it moves")):
+            fleet.upload(self.server, device["access_token"], [], status=fleet.status(**said))
+            panel = self.page(screen=f"#/vehicle/{device['id']}?tab=commands").get_by_role("tabpanel", name="Commands")
+            panel.get_by_text(re.compile(words)).wait_for()
+            self.assertNotIn(" now", panel.inner_text())
+            self.assertEqual(panel.get_by_text("Parked, the vehicle uploads").count(), int(said.get("heartbeat_seconds", 0) > 0))
+        self.assertEqual(self.server.verb("device", "revoke", str(device["id"])).returncode, 0)
+        panel = self.page(screen=f"#/vehicle/{device['id']}?tab=commands").get_by_role("tabpanel", name="Commands")
+        panel.get_by_text("This vehicle is retired: it takes no commands.").wait_for()
+        self.assertEqual(panel.get_by_role("button", name="Send").count(), 0)
+
+    def test_a_log_that_was_sent_is_shown_as_text(self):
+        device = self.server.add_device("Logger")
+        self.addCleanup(self.server.verb, "device", "revoke", str(device["id"]))
+        admin = self.server.add_user("for logs", "admin")
+        path = f"/v1/devices/{device['id']}/commands"
+        for order in range(2):
+            sent = self.server.ask("POST", path, admin, b'{"command": "upload_log"}').json["id"]
+            fleet.upload(self.server, device["access_token"], [], status=fleet.status(), command_results=[
+                {"id": sent, "command": "upload_log", "ok": True, "result": {}}])
+        page = self.page(screen=f"#/vehicle/{device['id']}?tab=commands")
+        show = page.get_by_role("button", name="Show its log")
+        show.click()
+        page.get_by_role("alert").get_by_text("has sent no log").wait_for()
+        text = "info: started\n<b>bold</b> & more\n"
+        self.assertEqual(self.server.ask("POST", "/v1/logs", device["access_token"], text.encode()).status, 204)
+        # The newest of both has the button: there is one log. It is for admins.
+        self.assertEqual(show.count(), 1)
+        show.click()
+        self.assertEqual(page.get_by_label("The log", exact=True).text_content(), text)
+        with page.expect_download() as saved:
+            page.get_by_role("link", name="Save as a file").click()
+        self.assertEqual(Path(saved.value.path()).read_text(encoding="utf-8"), text)
+        reader = self.page("rita", f"#/vehicle/{device['id']}?tab=commands").get_by_role("tabpanel", name="Commands")
+        reader.get_by_text("done").first.wait_for()
+        self.assertEqual(reader.get_by_role("button", name="Show its log").count(), 0)
 
     # MARK: Fences
 
@@ -565,6 +765,35 @@ class ScreenTests(PageTest):
         page.locator("path.fence").first.hover(force=True)
         page.locator(".leaflet-tooltip").wait_for()
 
+    def test_rules_that_wait_for_the_name_of_a_fence_are_named_before_it_goes(self):
+        admin = self.server.add_user("for rules", "admin")
+        made = [self.server.ask("POST", "/v1/fences", admin, json.dumps(
+            {"name": name, "latitude": 52.5, "longitude": 13.4, "radius_meters": 300, "all": True}).encode()).json["id"]
+            for name in ("Barn", "Shed")]
+        rule = self.server.ask("POST", "/v1/rules", admin, json.dumps(
+            {"name": "Cows <i>", "kind": "geofence", "type": "exit", "fence": "Barn"}).encode())
+        self.addCleanup(self.server.ask, "DELETE", f"/v1/rules/{rule.json['id']}", admin)
+        for fence in made:
+            self.addCleanup(self.server.ask, "DELETE", f"/v1/fences/{fence}", admin)
+        waits = "A rule waits for the name “Barn”, and finds nothing any more: Cows <i>."
+        page = self.page(screen=f"#/fences?fence={made[0]}")
+        page.get_by_role("button", name="Change").click()
+        field = page.get_by_label("Name of the fence")
+        self.assertEqual(page.get_by_text(waits).count(), 0)
+        field.fill("Byre")
+        page.get_by_text(waits).wait_for()
+        field.fill("Barn")
+        page.get_by_text(waits).wait_for(state="hidden")
+        page.get_by_role("button", name="Cancel").click()
+        page.get_by_label("The fence that is selected").get_by_role("button", name="Remove").click()
+        page.get_by_role("dialog").get_by_text(waits).wait_for()
+        page.keyboard.press("Escape")
+        page.get_by_label("Fences of the fleet").get_by_text("Shed").click()
+        page.get_by_label("The fence that is selected").get_by_role("heading", name="Shed").wait_for()
+        page.get_by_label("The fence that is selected").get_by_role("button", name="Remove").click()
+        page.get_by_role("dialog").get_by_text("Vehicles forget it").wait_for()
+        self.assertEqual(page.get_by_role("dialog").get_by_text("waits for the name").count(), 0)
+
     # MARK: Devices and users
 
     def test_devices(self):
@@ -586,13 +815,13 @@ class ScreenTests(PageTest):
         assert second
         self.assertEqual((self.server.post(first[1], {}).status, self.server.post(second[1], {}).status), (401, 400))
         page.get_by_role("button", name="Done").click()
-        # Revoked; Escape does nothing.
-        page.get_by_role("button", name="Revoke New van").click()
+        # Retired; Escape does nothing.
+        page.get_by_role("button", name="Retire New van").click()
         page.keyboard.press("Escape")
         self.assertEqual(self.server.post(second[1], {}).status, 400)
-        page.get_by_role("button", name="Revoke New van").click()
-        page.get_by_role("button", name="Revoke", exact=True).click()
-        wait_for(lambda: page.get_by_role("button", name="Revoke New van").count() == 0, "it is revoked")
+        page.get_by_role("button", name="Retire New van").click()
+        page.get_by_role("button", name="Retire", exact=True).click()
+        wait_for(lambda: page.get_by_role("button", name="Retire New van").count() == 0, "it is retired")
         self.assertEqual(self.server.post(second[1], {}).status, 401)
         # Claim codes.
         page.get_by_role("button", name="Make a claim code").click()

@@ -1,9 +1,11 @@
 """The page, in Chromium: events as they come, rules, alerts, and notifications of the browser."""
+import datetime
 import re
 import sys
 import time
 import unittest
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -46,6 +48,17 @@ class AlertScreenTests(PageTest):
         page.get_by_label("Vehicle").select_option("Truck 2")
         wait_for(lambda: not page.get_by_role("row", name=re.compile("Truck 1")).count(), "one vehicle's alone")
         self.assertIn(f"device={self.devices['Truck 2']['id']}", page.url)
+        # From and to are days, which the address keeps.
+        yesterday, today = (f"{datetime.datetime.now(ZoneInfo('Europe/Berlin')) - datetime.timedelta(days=days):%Y-%m-%d}" for days in (1, 0))
+        page.get_by_label("To", exact=True).fill(yesterday)
+        page.get_by_text("Nothing has happened.").wait_for()
+        self.assertIn(f"to={yesterday}", page.url)
+        other = self.page("rita", page.url.split("/", 3)[3])
+        other.get_by_text("Nothing has happened.").wait_for()
+        self.assertEqual(other.get_by_label("To", exact=True).input_value(), yesterday)
+        page.get_by_label("To", exact=True).fill(today)
+        page.get_by_label("From", exact=True).fill(today)
+        page.get_by_role("row", name="Stays in <b>depot").wait_for()
         page.get_by_role("link", name="Truck 2").first.click()
         page.get_by_role("tab", name="Events").wait_for()
 
@@ -73,8 +86,13 @@ class AlertScreenTests(PageTest):
         wait_for(lambda: found.count() == 1, "the alert")
         self.assertRegex(
             found.inner_text(), r"Van Alexanderplatz\s+External power lost\s+Theft <i>\s+Webhook (is waiting|was sent)")
+        # Of one rule alone.
+        page.get_by_role("combobox", name="Rule", exact=True).select_option("Theft <i>")
+        self.assertRegex(page.url, r"rule=\d+")
+        wait_for(lambda: found.count() == 1, "the alert of this rule")
         # A reader sees the alert, and no rules.
         reader = self.page("rita", "#/alerts")
+        reader.get_by_role("combobox", name="Rule", exact=True).select_option("Theft <i>")
         reader.get_by_role("row", name=re.compile("Van Alexanderplatz External power lost")).wait_for()
         self.assertEqual(reader.get_by_role("button", name="Add a rule").count(), 0)
         # The webhook stays unless it is taken away.

@@ -33,7 +33,7 @@ SAME = {
 DIALOGS = {
     "#/fleet": ["ada"],
     "#/alerts": ["Add a rule", "Edit Rule one", "Remove Rule one"],
-    "#/devices": ["Add a device", "Edit Truck 1", "Share Truck 1", "New tokens for Truck 1", "Revoke Truck 1", "Delete Truck 1",
+    "#/devices": ["Add a device", "Edit Truck 1", "Share Truck 1", "New tokens for Truck 1", "Retire Truck 1", "Delete Truck 1",
                   "Make a claim code"],
     "#/users": ["Add a user", "Add a group", "What rita sees", "Set the password of rita", "Remove rita"],
 }
@@ -66,7 +66,7 @@ DATA = re.compile(r"""\b(?:beekon|Leaflet|Natural\ Earth|Europe/Berlin|GPX|GeoJS
 IMPORTS = """async () => {
     const at = (name) => import(new URL(name, document.querySelector("script[type=module]").src));
     const [words, format] = [await at("language.js"), await at("format.js")];
-    const { t, plural, count, ofServer, moment, distance, ago, heading } = { ...words, ...format };
+    const { t, plural, count, ofServer, moment, distance, duration, ago, heading } = { ...words, ...format };
     """
 WORDS = re.compile(r"[^\W\d_]{2,}")
 
@@ -255,6 +255,10 @@ class LanguageTests(PageTest):
         page.get_by_role("heading", name="Sign in").wait_for()
         self.assertEqual(tables, [], "English needs no table")
 
+    def test_a_command_that_waits_is_taken_back_in_german_too(self):
+        page = self.start(f"#/vehicle/{self.truck()}?tab=commands")
+        page.get_by_role("button", name="Zurücknehmen").first.wait_for()
+
     def test_a_link_is_shown_in_the_browsers_language(self):
         admin = self.server.add_user("linker", "admin")
         self.addCleanup(self.server.verb, "user", "remove", "linker")
@@ -313,7 +317,8 @@ class LanguageTests(PageTest):
                 # Whose language the page does not speak still reads numbers and dates as ever.
                 ("fr-FR", f"moment({time})", "5 mars 2026, 14:07"),
                 ("de-DE", "distance(1550)", "1,6 km"), ("en-US", "distance(1609.344)", "1.0 mi"),
-                ("de-DE", "ago(90)", "vor 1 min"), ("de-DE", "heading(90)", "O"),
+                ("de-DE", "ago(90)", "vor 1 min"), ("de-DE", "ago(3 * 86400)", "vor 3 Tagen"), ("en-IE", "ago(3 * 86400)", "3 days ago"),
+                ("de-DE", "duration(86400)", "1 T 0 h"), ("de-DE", "heading(90)", "O"),
                 ("de-DE", f"plural(1, {trips})", "1 Fahrt"), ("de-DE", f"plural(0, {trips})", "0 Fahrten"),
                 ("de-DE", f"plural(4210, {trips})", "4.210 Fahrten"), ("en-IE", f"plural(1, {trips})", "1 trip"),
                 ("en-IE", f"plural(2, {trips})", "2 trips"), ("de-DE", link, "Link {time}, bis $&, von {author}<b>"),

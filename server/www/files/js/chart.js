@@ -1,10 +1,12 @@
 // Speed and altitude over time, on two canvases: the lines, and the cursor above them.
 import { h } from "./dom.js";
-import { hourMinute } from "./format.js";
+import { dateOf, datedHourMinute, hourMinute } from "./format.js";
 import { t } from "./language.js";
 import { color, whenChanged } from "./theme.js";
 import { units } from "./units.js";
 
+/** Milliseconds. */
+const MINUTE = 60_000, DAY = 86_400_000;
 const LEFT = 34, RIGHT = 40, TOP = 6, BOTTOM = 18;
 
 export class Chart {
@@ -41,8 +43,9 @@ export class Chart {
         this.end();
     }
 
-    show(track, from, to, trips = [], chosen = null) {
-        Object.assign(this, { track, from, to, trips, chosen });
+    /** `isDated`: what is shown is a part of more than a day. */
+    show(track, from, to, trips = [], chosen = null, isDated = false) {
+        Object.assign(this, { track, from, to, trips, chosen, isDated });
         this.draw();
     }
 
@@ -133,23 +136,38 @@ export class Chart {
     }
 
     drawTimes({ context, width, height, x }) {
-        const steps = [1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1440].map((minutes) => minutes * 60_000);
-        const step = steps.find((value) => value / (this.to - this.from) * (width - LEFT - RIGHT) > 58) ?? 86_400_000 * Math.ceil((this.to - this.from) / 86_400_000 / 8);
+        const steps = [1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1440].map((minutes) => minutes * MINUTE);
+        const step = steps.find((value) => value / (this.to - this.from) * (width - LEFT - RIGHT) > 58) ?? DAY * Math.ceil((this.to - this.from) / DAY / 8);
         context.fillStyle = color("soft");
         context.strokeStyle = color("line");
         context.lineWidth = 1;
         context.textBaseline = "alphabetic";
         context.beginPath();
-        const zone = new Date(this.from).getTimezoneOffset() * 60_000;
-        for (let time = Math.ceil((this.from - zone) / step) * step + zone; time <= this.to; time += step) {
+        let free = 0, isFirst = true;
+        for (const { time, isMidnight } of this.times(step)) {
             const at = Math.round(x(time)) + 0.5;
             context.moveTo(at, TOP);
             context.lineTo(at, height - BOTTOM);
-            if (at + 16 < width) context.fillText(hourMinute(time), at - 14, height - 5);
+            // A day is named where it begins, and the one that is shown from its midst at its first hour.
+            const text = !this.isDated || !(isMidnight || isFirst) ? hourMinute(time) : isMidnight ? dateOf(time) : datedHourMinute(time);
+            isFirst = false;
+            const left = at - 14, right = left + context.measureText(text).width;
+            if (left < free || right > width) continue;
+            context.fillText(text, left, height - 5);
+            free = right + 6;
         }
         context.moveTo(LEFT, height - BOTTOM + 0.5);
         context.lineTo(width - RIGHT, height - BOTTOM + 0.5);
         context.stroke();
+    }
+
+    /** What the axis names: from local midnights on, as days may have 23 or 25 hours. */
+    * times(step) {
+        const day = new Date(this.from), days = Math.max(1, Math.round(step / DAY));
+        for (day.setHours(0, 0, 0, 0); day.getTime() <= this.to; day.setDate(day.getDate() + days)) {
+            const midnight = day.getTime(), end = step < DAY ? Math.min(this.to, new Date(day).setDate(day.getDate() + 1) - 1) : midnight;
+            for (let time = midnight; time <= end; time += step) if (time >= this.from) yield { time, isMidnight: time === midnight };
+        }
     }
 
     drawCursor() {

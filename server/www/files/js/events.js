@@ -1,8 +1,8 @@
 // What vehicles tell of, and what rules have found, in words: each a whole sentence, of values that may be anything.
-import { moment, speed } from "./format.js";
+import { distance, duration, mileage, moment, speed } from "./format.js";
 import { receivers } from "./health.js";
 import { t } from "./language.js";
-import { number, text, timeOf } from "./status.js";
+import { number, speedOf, text, timeOf } from "./status.js";
 
 const plain = {
     "ignition on": t("Ignition on"), "ignition off": t("Ignition off"), "power lost": t("External power lost"), "power back": t("External power back"),
@@ -17,6 +17,21 @@ export function eventText(event) {
     if (kind === "dwell") return t("Stays in {fence}", { fence });
     const known = `${kind} ${type}`.trim().replaceAll("_", " ");
     return Object.hasOwn(plain, known) ? plain[known] : known;
+}
+
+const sources = { gpio: t("by a GPIO line"), power_supply: t("by the power supply"), manual: t("set by beekonctl") };
+
+/** What an event tells besides, where there are words for it. */
+export function eventDetail({ kind, data }) {
+    const source = text(data?.source) ?? "", meters = number(data?.distance_meters), idle = number(data?.idle_seconds), top = speedOf(data?.top_speed);
+    const stay = number(data?.dwell_seconds), odometer = number(data?.odometer_meters), before = number(data?.previous_meters);
+    if (kind === "dwell" && stay !== undefined) return duration(stay);
+    if (kind === "odometer" && odometer !== undefined) return [before, odometer].filter((value) => value !== undefined).map(mileage).join(" → ");
+    if (kind !== "trip") return Object.hasOwn(sources, source) ? sources[source] : "";
+    return [
+        meters === undefined ? "" : distance(meters), number(data?.duration_seconds) === undefined ? "" : duration(data.duration_seconds),
+        idle ? t("{time} of it standing", { time: duration(idle) }) : "", top === undefined ? "" : t("up to {speed}", { speed: speed(top) }),
+    ].filter(Boolean).join(", ");
 }
 
 /** Kinds of events that are asked for. */

@@ -66,6 +66,12 @@ export function safely(vehicle, action, otherwise) {
     }
 }
 
+/** Whether what people call it has all words of a search in it: its name, plate or note; and of `more`, what else is looked at. */
+export function isFound({ name, plate, note }, query, ...more) {
+    const text = [name, plate, note, ...more].filter((part) => part !== undefined).join("\n").toLowerCase();
+    return query.toLowerCase().split(/\s+/).every((word) => text.includes(word));
+}
+
 /** Those that are somewhere. */
 export const placed = () => [...vehicles.values()].filter((vehicle) => safely(vehicle, ({ latest, revoked }) => latest && !revoked));
 

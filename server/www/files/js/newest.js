@@ -2,7 +2,7 @@
 import { read } from "./api.js";
 import { h, keyed, setText } from "./dom.js";
 import * as fleet from "./fleet.js";
-import { byName } from "./format.js";
+import { byName, isDay, rangeOf, stamp } from "./format.js";
 import { t } from "./language.js";
 
 const PAGE = 100;
@@ -106,13 +106,30 @@ export function newest({ path, name, caption, heads, query, cells, nothing }) {
     };
 }
 
-/** Selects of a kind, a group and a vehicle, which change `values`; `changed(name)` is called afterwards. */
-export function filters(values, kinds, changed) {
+/** What a list can be filtered by, and what the address has of it. */
+export const chosenIn = (values, ...more) => Object.fromEntries(["kind", "group", "device", "from", "to", ...more].map((name) => [name, values.get(name) ?? ""]));
+
+/** What is asked for, of what was chosen: days from their first moment to their last one. */
+export function queryOf(chosen) {
+    const query = Object.fromEntries(Object.entries(chosen).filter(([, value]) => value));
+    if (isDay(query.from)) query.from = stamp(rangeOf(query.from)[0]);
+    else delete query.from;
+    // To the millisecond, where a stamp has seconds.
+    if (isDay(query.to)) query.to = new Date(rangeOf(query.to)[1]).toISOString();
+    else delete query.to;
+    return query;
+}
+
+/** Selects of a kind, a group, a vehicle, and of `more` (`{name, label, options}`), and two days, which change `values`; `changed(name)` is
+    called afterwards. */
+export function filters(values, kinds, changed, more = []) {
     const vehicles = [...fleet.vehicles.values()], groups = [...new Set(vehicles.map(({ group }) => group).filter(Boolean))].sort();
-    const select = (name, label, options) => h("label", { class: "field" }, label, h("select", {
-        onchange: (event) => { values[name] = event.target.value; changed(name); },
-    }, [["", t("all")], ...options].map(([value, text]) => h("option", { value, selected: String(value) === values[name] }, text))));
+    const onchange = (name) => (event) => { values[name] = event.target.value; changed(name); };
+    const select = (name, label, options) => h("label", { class: "field" }, label, h("select", { onchange: onchange(name) },
+        [["", t("all")], ...options].map(([value, text]) => h("option", { value, selected: String(value) === values[name] }, text))));
+    const day = (name, label) => h("label", { class: "field" }, label, h("input", { type: "date", value: isDay(values[name]) ? values[name] : "", onchange: onchange(name) }));
     return h("div", { class: "row" }, select("kind", t("Kind"), Object.entries(kinds)),
         groups.length ? select("group", t("Group"), groups.map((name) => [name, name])) : "",
-        select("device", t("Vehicle"), vehicles.sort(byName).map(({ id, name }) => [id, name])));
+        select("device", t("Vehicle"), vehicles.sort(byName).map(({ id, name }) => [id, name])),
+        more.map(({ name, label, options }) => select(name, label, options)), day("from", t("From")), day("to", t("To")));
 }

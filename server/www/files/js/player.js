@@ -1,14 +1,14 @@
 // Time within a stretch: a slider, play and pause, and how fast.
 import { h, icon } from "./dom.js";
-import { timeOfDay } from "./format.js";
 import { t } from "./language.js";
 
 /** Seconds of the vehicle's time for each of ours. */
 const speeds = [1, 10, 60, 300, 1000];
 
 export class Player {
-    constructor(moved) {
-        this.moved = moved;
+    /** `moved(time, isPlaying)` is called with each moment; `said(time)` is the moment in words. */
+    constructor(moved, said) {
+        Object.assign(this, { moved, said });
         this.speed = 60;
         this.button = h("button", { type: "button", onclick: () => (this.frame ? this.stop() : this.play()) });
         this.slider = h("input", {
@@ -37,12 +37,13 @@ export class Player {
     go(time) {
         this.time = Math.max(this.from, Math.min(this.to, time));
         this.slider.value = this.time;
-        this.slider.setAttribute("aria-valuetext", timeOfDay(this.time));
+        this.slider.setAttribute("aria-valuetext", this.said(this.time));
         this.moved(this.time, Boolean(this.frame));
     }
 
     play() {
-        if (this.time >= Math.min(this.to, this.last) - 1000) this.go(Math.max(this.from, this.first));
+        // Before the first location there is nothing to see.
+        if (this.time < this.first || this.time >= Math.min(this.to, this.last) - 1000) this.go(Math.max(this.from, this.first));
         let last = performance.now();
         const step = (now) => {
             const next = this.time + (now - last) * this.speed;

@@ -70,14 +70,24 @@ function local(time) {
     return `${new Date(time + minutes * 60_000).toISOString().slice(0, 19)}${sign}${pad(Math.floor(size / 60))}:${pad(size % 60)}`;
 }
 
+// What begins so is a formula for programs that show tables.
+const quoted = (text) => `"${/^[=+\-@]/.test(text) ? "'" : ""}${text.replaceAll('"', '""')}"`;
+
+/** Each trip as CSV, with the columns of the server's, in metres and seconds. */
+export function tripsCsv(trips) {
+    const lines = trips.map(read).map((trip) => [
+        trip.device, quoted(trip.name), local(trip.start), local(trip.end), trip.distance_meters.toFixed(0), trip.duration_seconds.toFixed(0),
+        trip.idle_seconds?.toFixed(0) ?? "", speedOf(trip.top_speed)?.toFixed(1) ?? "", trip.source,
+    ].join(","));
+    return ["device,name,start,end,distance_meters,duration_seconds,idle_seconds,top_speed_meters_per_second,source", ...lines, ""].join("\r\n");
+}
+
 /** Rows as CSV, in metres and seconds. */
 export function csvOf(rows) {
-    // What begins so is a formula for programs that show tables.
-    const quoted = (text) => `"${/^[=+\-@]/.test(text) ? "'" : ""}${text.replaceAll('"', '""')}"`;
     const lines = rows.map((row) => [
         row.device ?? "", quoted(row.name), row.day, row.trips, row.distance.toFixed(0), row.driving.toFixed(0), row.idle.toFixed(0),
         row.stops, row.stopped.toFixed(0), local(row.first), local(row.last), row.top?.toFixed(1) ?? "", row.isEstimate ? "locations" : "vehicle",
     ].join(","));
-    return ["device,name,day,trips,distance_meters,driving_seconds,idle_seconds,stops,stopped_seconds,first_start,last_end,top_speed,source",
+    return ["device,name,day,trips,distance_meters,driving_seconds,idle_seconds,stops,stopped_seconds,first_start,last_end,top_speed_meters_per_second,source",
         ...lines, ""].join("\r\n");
 }

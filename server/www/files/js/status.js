@@ -43,6 +43,6 @@ export function statusOf(value) {
         state: text(value.state), motion: text(value.motion), receiver: text(value.receiver), ignition: flag(value.ignition),
         pending: number(value.pending), oldest: timeOf(value.oldest_pending), odometer: number(value.odometer_meters),
         uptime: number(value.uptime_seconds), heartbeat: number(value.heartbeat_seconds), version: text(value.version),
-        commands: namesOf(value.commands),
+        battery: number(value.battery_level, 0, 1), commands: namesOf(value.commands),
     };
 }

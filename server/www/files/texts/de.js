@@ -54,7 +54,7 @@ export default {
     "The secret": "Das Geheimnis",
     "This is shown once.": "Dies wird nur einmal angezeigt.",
     "Anybody who has it can do what its owner can.": "Wer es hat, kann alles, was der Inhaber kann.",
-    "Name, plate, group, model, version": "Name, Kennzeichen, Gruppe …",
+    "Name, plate, note, group …": "Name, Kennzeichen, Notiz …",
     "There are none.": "Keine vorhanden.",
     "Loading…": "Lädt …",
     "Show all {count}": "Alle {count} anzeigen",
@@ -63,8 +63,9 @@ export default {
     "now": "jetzt",
     "{time} ago": "vor {time}",
     "never": "nie",
-    "{days} d {hours} h": "{days} Tg. {hours} h",
-    "{count} d": "{count} Tg.",
+    "{days} d {hours} h": "{days} T {hours} h",
+    "{count} d": "{count} Tage",
+    "as of {time}": "Stand {time}",
     "on": "ein",
     "off": "aus",
     "all": "alle",
@@ -85,7 +86,7 @@ export default {
     "Moving": "In Fahrt",
     "Parked": "Geparkt",
     "Off": "Aus",
-    "Revoked": "Stillgelegt",
+    "Retired": "Stillgelegt",
     "Never heard": "Nie gemeldet",
     "New": "Neu",
     "Stopped": "Gestoppt",
@@ -95,10 +96,10 @@ export default {
     "{count} moving": "{count} in Fahrt",
     "{count} parked": "{count} geparkt",
     "{count} off": "{count} aus",
-    // After "seit".
+    // After "seit" and "vor".
     "{count} days": { one: "{count} Tag", other: "{count} Tagen" },
-    "silent for {time}": "still seit {time}",
-    "silent for {time}, and was moving": "still seit {time}, war in Fahrt",
+    "silent for {time}": "keine Übertragung seit {time}",
+    "silent for {time}, and was moving": "keine Übertragung seit {time}, war in Fahrt",
     "unsent data for {time}": "Daten seit {time} nicht übertragen",
     "{count} rows not uploaded": "{count} Datensätze nicht übertragen",
     "no position for {time}": "kein Standort seit {time}",
@@ -169,6 +170,7 @@ export default {
     "Tracking": "Aufzeichnung",
     "Receiver": "Empfänger",
     "Up for": "Läuft seit",
+    "Battery": "Batterie",
     "Model": "Modell",
     "Number": "Nummer",
     "Save as": "Speichern als",
@@ -208,12 +210,16 @@ export default {
     "Stays in {fence}": "Aufenthalt {fence}",
     "Ignition on": "Zündung ein",
     "Ignition off": "Zündung aus",
-    "External power lost": "Externe Stromversorgung weg",
-    "External power back": "Externe Stromversorgung wieder da",
+    "External power lost": "Externe Stromversorgung ausgefallen",
+    "External power back": "Externe Stromversorgung wiederhergestellt",
     "Trip started": "Fahrt begonnen",
     "Trip ended": "Fahrt beendet",
     "Trip": "Fahrt",
     "Odometer set": "Kilometerstand gesetzt",
+    "by a GPIO line": "über eine GPIO-Leitung",
+    "by the power supply": "über die Stromversorgung",
+    "set by beekonctl": "gesetzt mit beekonctl",
+    "{time} of it standing": "davon {time} Stand",
 
     // Commands.
     "Send a command": "Befehl senden",
@@ -224,7 +230,7 @@ export default {
     "an hour": "eine Stunde",
     "a day": "einen Tag",
     "a week": "eine Woche",
-    "Report its position now": "Standort jetzt melden",
+    "Report its position": "Standort melden",
     "Upload pending data": "Ausstehende Daten übertragen",
     "Start tracking": "Aufzeichnung starten",
     "Stop tracking": "Aufzeichnung stoppen",
@@ -264,25 +270,50 @@ export default {
     "This vehicle takes no commands: its configuration has no [sync.commands] for this server.":
         "Dieses Fahrzeug nimmt keine Befehle an: In seiner Konfiguration fehlt [sync.commands] für diesen Server.",
     "The vehicle takes this command by now.": "Inzwischen nimmt das Fahrzeug diesen Befehl an.",
-    "The vehicle does not take this command. There, add it to allow = […]: {line}":
-        "Das Fahrzeug nimmt diesen Befehl nicht an. Dort in allow = […] ergänzen: {line}",
-    "The vehicle does not take this command. The line with which it does: {line}":
-        "Das Fahrzeug nimmt diesen Befehl nicht an. Mit dieser Zeile nimmt es ihn an: {line}",
-    "The server may not change this setting. At the vehicle, add it to settings = […]: {line}":
-        "Der Server darf diese Einstellung nicht ändern. Am Fahrzeug in settings = […] ergänzen: {line}",
-    "In its configuration, in [sync.commands] or the table of commands of this destination; then sudo beekonctl reload.":
-        "In seiner Konfiguration, in [sync.commands] oder der Befehlstabelle dieses Ziels; danach sudo beekonctl reload.",
+    "What to add": "Was zu ergänzen ist",
+    "In the vehicle's configuration, add to allow = […]:": "In der Konfiguration des Fahrzeugs in allow = […] ergänzen:",
+    "With this line in its configuration the vehicle takes it:": "Mit dieser Zeile in seiner Konfiguration nimmt das Fahrzeug ihn an:",
+    "The server may not change this setting. In the vehicle's configuration, add to settings = […]:":
+        "Der Server darf diese Einstellung nicht ändern. In der Konfiguration des Fahrzeugs in settings = […] ergänzen:",
+    "It belongs to [sync.commands] or the table of commands of this destination. Then run: sudo beekonctl reload":
+        "Das gehört in [sync.commands] oder in die Befehlstabelle dieses Ziels. Danach: sudo beekonctl reload",
+    "A command reaches the vehicle with its next upload.": "Ein Befehl erreicht das Fahrzeug mit seiner nächsten Übertragung.",
+    "Parked, the vehicle uploads every {time} at the latest, where it has a network.":
+        "Geparkt überträgt das Fahrzeug spätestens alle {time}, wenn es Netz hat.",
+    "It has no heartbeats: parked, it uploads nothing until it moves.":
+        "Es sendet keine Lebenszeichen: Geparkt überträgt es nichts, bis es fährt.",
+    "This vehicle is retired: it takes no commands.": "Dieses Fahrzeug ist stillgelegt und nimmt keine Befehle an.",
+    "Show its log": "Protokoll anzeigen",
+    "The log of the vehicle": "Protokoll des Fahrzeugs",
+    "The log": "Das Protokoll",
+    "The vehicle does not know this command.": "Das Fahrzeug kennt diesen Befehl nicht.",
+    "The vehicle cannot do this.": "Das Fahrzeug kann das nicht.",
+    "The vehicle's configuration does not allow this command.": "Die Konfiguration des Fahrzeugs erlaubt diesen Befehl nicht.",
+    "The vehicle does not understand what it was given": "Das Fahrzeug versteht die Angaben nicht",
+    "The vehicle has no such setting": "Diese Einstellung hat das Fahrzeug nicht",
+    "The vehicle's configuration does not let this server change this setting":
+        "Die Konfiguration des Fahrzeugs erlaubt diesem Server nicht, diese Einstellung zu ändern",
+    "The vehicle refuses the value": "Das Fahrzeug lehnt den Wert ab",
+    "The vehicle refuses the fence": "Das Fahrzeug lehnt die Zone ab",
+    "The vehicle has had another command of this number.": "Das Fahrzeug hatte schon einen anderen Befehl dieser Nummer.",
+    "A person at the vehicle has stopped tracking.": "Am Fahrzeug hat jemand die Aufzeichnung gestoppt.",
+    "Somebody has started tracking at the vehicle since.": "Am Fahrzeug wurde die Aufzeichnung inzwischen gestartet.",
+    "It came too late.": "Er kam zu spät.",
+    "The clocks of server and vehicle differ by more than a day.": "Die Uhren von Server und Fahrzeug weichen um mehr als einen Tag ab.",
+    "It was asked for again too soon.": "Zu früh erneut verlangt.",
+    "The vehicle got no position in time.": "Das Fahrzeug bekam rechtzeitig keinen Standort.",
+    "It failed in the vehicle": "Im Fahrzeug fehlgeschlagen",
 
     // Reports.
     "By vehicle and day": "Nach Fahrzeug und Tag",
     "By vehicle": "Nach Fahrzeug",
     "By day": "Nach Tag",
-    "Rows": "Zeilen",
+    "Rows": "Aufschlüsselung",
     "Find vehicles in the report": "Fahrzeuge im Bericht suchen",
     "Driving": "Fahrzeit",
-    "Standing": "Haltezeit",
+    "Standing in trips": "Stand in Fahrten",
     "Stops": "Stopps",
-    "Time stopped": "Standzeit",
+    "Between trips": "Zwischen Fahrten",
     "Began": "Beginn",
     "Ended": "Ende",
     "All": "Alle",
@@ -294,8 +325,8 @@ export default {
     "“From” is after “To”.": "„Von“ liegt nach „Bis“.",
     "That is too much for a page: {count} days of vehicles, of at most {most}. Choose fewer days or a group, or save each trip as CSV.":
         "Zu viel für eine Seite: {count} Fahrzeugtage, höchstens {most}. Weniger Tage oder eine Gruppe wählen, oder jede Fahrt als CSV speichern.",
-    "Days are those of {zone}; a trip belongs to the day on which it began. ≈ is a distance that was added up from locations; others are by the vehicle's own odometer.":
-        "Tage gelten für {zone}; eine Fahrt zählt zu dem Tag, an dem sie begann. ≈: Strecke aus Standorten summiert, sonst vom Kilometerzähler des Fahrzeugs.",
+    "Days are those of {zone}; a trip belongs to the day on which it began. Driving and standing are parts of trips; what lies between them is summed within a day. ≈ is a distance that was added up from locations; others are by the vehicle's own odometer.":
+        "Tage gelten für {zone}; eine Fahrt zählt zu dem Tag, an dem sie begann. Fahrzeit und Stand sind Teile der Fahrten; die Zeit zwischen Fahrten ist je Tag summiert. ≈: Strecke aus Standorten summiert, sonst vom Kilometerzähler des Fahrzeugs.",
 
     // Events and alerts.
     "What happened": "Was geschah",
@@ -308,7 +339,7 @@ export default {
     "Show older ones": "Ältere anzeigen",
     "Vehicles tell of what “vehicle.events” in their configuration names, with their next upload. Times are those of {zone}.":
         "Fahrzeuge melden mit der nächsten Übertragung, was „vehicle.events“ in ihrer Konfiguration nennt. Alle Zeiten: {zone}.",
-    "Not heard of since {time}": "Keine Meldung seit {time}",
+    "Not heard of since {time}": "Keine Übertragung seit {time}",
     "Battery at {percent} %": "Batterie bei {percent} %",
     "Drives at {speed}": "Fährt {speed}",
     "Fails: {reason}": "Gestört: {reason}",
@@ -330,8 +361,8 @@ export default {
     "Waits for": "Wartet auf",
     "Watches": "Überwacht",
     "watches": "überwacht",
-    "Tells": "Meldet an",
-    "tells": "meldet an",
+    "Tells": "Benachrichtigt",
+    "tells": "benachrichtigt",
     "this list alone": "nur diese Liste",
     "There are none. A rule says what is worth an alert, and who is told.":
         "Keine vorhanden. Eine Regel legt fest, was einen Alarm auslöst und wer benachrichtigt wird.",
@@ -343,7 +374,7 @@ export default {
     "Anybody who has it can make webhooks that look like this server's.":
         "Wer es hat, kann Webhooks erzeugen, die wie die dieses Servers aussehen.",
     "Geofence": "Zone",
-    "Silence": "Funkstille",
+    "Silence": "Keine Übertragung",
     "No upload for {count} min": "Keine Übertragung seit {count} min",
     "Webhook is waiting": "Webhook wartet",
     "Webhook was sent": "Webhook gesendet",
@@ -388,6 +419,7 @@ export default {
     "Reads which vehicles have it…": "Liest, welche Fahrzeuge sie haben …",
     "For {whom}": "Für {whom}",
     "Change": "Ändern",
+    "{count} rules wait for the name “{fence}”, and find nothing any more: {names}.": { one: "Eine Regel wartet auf den Namen „{fence}“ und findet nichts mehr: {names}.", other: "{count} Regeln warten auf den Namen „{fence}“ und finden nichts mehr: {names}." },
     "Vehicles forget it with their next upload.": "Fahrzeuge vergessen sie mit der nächsten Übertragung.",
     "No vehicle is to have it.": "Kein Fahrzeug soll sie haben.",
     "{taken} of {count} vehicles have it.": { one: "{taken} von {count} Fahrzeug hat sie.", other: "{taken} von {count} Fahrzeugen haben sie." },
@@ -474,13 +506,13 @@ export default {
     "The installation {other} uploads with its tokens. If the vehicle was set up anew, it is this one from now on, and gets its commands. If not, its tokens were copied: give the vehicle new ones.":
         "Die Installation {other} überträgt mit den Tokens dieses Fahrzeugs. Wurde es neu aufgesetzt, gilt ab jetzt diese und erhält die Befehle. Wenn nicht, wurden die Tokens kopiert: neue Tokens erstellen.",
     "{name} is confirmed.": "{name} ist bestätigt.",
-    "Revoke": "Stilllegen",
-    "Revoke {name}": "{name} stilllegen",
-    "Revoke {name}?": "{name} stilllegen?",
+    "Retire": "Stilllegen",
+    "Retire {name}": "{name} stilllegen",
+    "Retire {name}?": "{name} stilllegen?",
     "Its tokens end for good, and links to it. Its locations stay; another vehicle can have its name once this one has been renamed.":
         "Tokens und Links enden endgültig. Die Standorte bleiben; ein anderes Fahrzeug kann den Namen erst haben, wenn dieses umbenannt ist.",
-    "{name} is revoked.": "{name} ist stillgelegt.",
-    "revoked": "stillgelegt",
+    "{name} is retired.": "{name} ist stillgelegt.",
+    "retired": "stillgelegt",
     "Delete": "Löschen",
     "Delete {name}": "{name} löschen",
     "Delete {name}?": "{name} löschen?",
@@ -512,7 +544,8 @@ export default {
     "Usual: position, upload, log, fences, intervals": "Üblich: Standort, Übertragung, Protokoll, Zonen, Intervalle",
     "All: also start, stop, set moving or parked": "Alles: auch Start, Stopp, Fahrt oder Stillstand setzen",
     "Nothing": "Nichts",
-    "A vehicle gives of it what was said there.": "Ein Fahrzeug gewährt davon, was dort angegeben wurde.",
+    "This is what the server asks for. A vehicle allows no more than “beekonctl enroll --commands” says there.":
+        "Darum bittet der Server. Ein Fahrzeug erlaubt nicht mehr, als dort „beekonctl enroll --commands“ angibt.",
     "For {count} devices, until {time}. Run this on a vehicle; without --name it is called by its host name.":
         { one: "Für {count} Gerät, bis {time}. Auf dem Fahrzeug ausführen; ohne --name gilt der Hostname.", other: "Für {count} Geräte, bis {time}. Auf einem Fahrzeug ausführen; ohne --name gilt der Hostname." },
     "The address is one of this machine alone: vehicles elsewhere need the one that they reach.":
@@ -533,6 +566,7 @@ export default {
     "Make a link": "Link erstellen",
     "Whoever opens it sees where {name} is, from now on until {time}, and nothing of before.":
         "Wer ihn öffnet, sieht ab jetzt bis {time}, wo {name} ist, und nichts von vorher.",
+    "Anybody who has it sees where {name} is.": "Wer ihn hat, sieht, wo {name} ist.",
     "Link {id}, until {time}, by {author}": "Link {id}, bis {time}, von {author}",
     "End link {id}": "Link {id} beenden",
     "Where a vehicle is": "Standort eines Fahrzeugs",

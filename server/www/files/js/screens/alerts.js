@@ -5,7 +5,7 @@ import { announce, h } from "../dom.js";
 import { alertText } from "../events.js";
 import * as fleet from "../fleet.js";
 import { byName, moment, speed, stamp, zone } from "../format.js";
-import { filters, newest } from "../newest.js";
+import { chosenIn, filters, newest, queryOf } from "../newest.js";
 import { t } from "../language.js";
 import * as notify from "../notify.js";
 import { address, note } from "../router.js";
@@ -45,29 +45,39 @@ function condition(rule) {
 const watched = (rule) => (rule.group !== undefined ? t("group {name}", { name: rule.group }) : rule.device !== undefined ? rule.device_name ?? t("device {number}", { number: rule.device }) : t("all vehicles"));
 
 export function screen(main, parts, values) {
-    const chosen = Object.fromEntries(["kind", "group", "device"].map((name) => [name, values.get(name) ?? ""]));
+    const chosen = chosenIn(values, "rule");
+    /** Names of rules by number: those that admins can read, and of others those that have found something. */
+    const names = new Map();
+    const know = ({ id, name }) => name !== undefined && names.get(id) !== name && names.set(id, name);
     const list = newest({
         path: "/v1/alerts", name: "alerts", caption: t("Alerts"), heads: [t("Time"), t("Vehicle"), t("What happened"), t("Rule"), t("Told")], nothing: t("There are no alerts."),
-        query: () => Object.fromEntries(Object.entries(chosen).filter(([, value]) => value)),
+        query: () => queryOf(chosen),
         cells: (alert) => {
             const time = Date.parse(alert.timestamp);
+            if (know(alert.rule)) refill();
             return [moment(time), h("a", { href: address(["vehicle", alert.device], { from: stamp(time - AROUND), to: stamp(time + AROUND), at: stamp(time) }) }, alert.name),
                 alertText(alert), alert.rule.name ?? t("a rule that is gone"), told(alert)];
         },
     });
     const bar = h("div"), rules = h("div", { class: "form column" }), bell = h("div");
-    const fill = () => bar.replaceChildren(filters(chosen, titles, () => {
-        note(chosen);
-        list.load();
-    }));
+    const fill = () => {
+        const rules = [...names].map(([id, name]) => ({ id: String(id), name })).sort(byName);
+        if (chosen.rule && !rules.some(({ id }) => id === chosen.rule)) rules.push({ id: chosen.rule, name: chosen.rule });
+        bar.replaceChildren(filters(chosen, titles, () => {
+            note(chosen);
+            list.load();
+        }, [{ name: "rule", label: t("Rule"), options: rules.map(({ id, name }) => [id, name]) }]));
+    };
+    // Not while somebody chooses.
+    const refill = () => bar.contains(document.activeElement) || fill();
     main.append(h("div", { class: "sheet" }, h("div", { class: "row spread" }, h("h1", {}, t("Alerts")), bell), isAdmin() ? rules : "", isAdmin() ? h("h2", {}, t("What was found")) : "",
         bar, list.element, h("p", { class: "soft" }, t("Events older than an hour when they arrive are listed, and not sent. Times are those of {zone}.", { zone }))));
     showBell(bell);
     fill();
     list.load();
-    if (isAdmin()) showRules(rules);
+    if (isAdmin()) showRules(rules, (all) => { all.forEach(know); refill(); });
     const end = fleet.follow((news, isAll) => {
-        if (isAll && !bar.contains(document.activeElement)) fill();
+        if (isAll) refill();
     });
     return {
         close() {
@@ -103,7 +113,8 @@ function showBell(bell) {
     }, t("Notifications")));
 }
 
-function showRules(place) {
+/** `known(rules)` is called with all that there are. */
+function showRules(place, known) {
     const rows = h("tbody"), trouble = h("p", { class: "notice bad", role: "alert", hidden: true });
     place.replaceChildren(h("div", { class: "row spread" }, h("h2", {}, t("Rules")), h("button", { type: "button", class: "primary", onclick: () => edit(null) }, t("Add a rule"))), trouble,
         h("div", { class: "table cards" }, h("table", {}, h("caption", { class: "hidden-text" }, t("Rules")),
@@ -112,6 +123,7 @@ function showRules(place) {
     async function fill() {
         try {
             const { rules } = await read("/v1/rules");
+            known(rules);
             rows.replaceChildren(...rules.map((rule) => h("tr", {}, h("th", { scope: "row" }, rule.name), h("td", {}, condition(rule)),
                 h("td", { "data-label": t("watches") }, watched(rule)), h("td", { "data-label": t("tells") }, [rule.webhook, ...rule.mail].filter(Boolean).join(", ") || t("this list alone")),
                 h("td", { class: "actions" }, h("button", { type: "button", "aria-label": t("Edit {name}", { name: rule.name }), onclick: () => edit(rule) }, t("Edit")), " ",

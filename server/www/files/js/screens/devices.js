@@ -85,10 +85,10 @@ export function screen(main) {
             announce(t("{name} is deleted.", vehicle));
         });
 
-    const revoke = (vehicle) => confirm(t("Revoke {name}?", vehicle), t("Its tokens end for good, and links to it. Its locations stay; another vehicle can have its name once this one has been renamed."), t("Revoke"), async () => {
+    const revoke = (vehicle) => confirm(t("Retire {name}?", vehicle), t("Its tokens end for good, and links to it. Its locations stay; another vehicle can have its name once this one has been renamed."), t("Retire"), async () => {
         await send("DELETE", `/v1/devices/${vehicle.id}`);
         await fleet.load();
-        announce(t("{name} is revoked.", vehicle));
+        announce(t("{name} is retired.", vehicle));
     });
 
     function fill() {
@@ -101,7 +101,7 @@ export function screen(main) {
                 h("button", { type: "button", "aria-label": t("Share {name}", vehicle), onclick: () => links(vehicle) }, t("Share")), " ",
                 vehicle.other ? [h("button", { type: "button", "aria-label": t("Confirm the installation of {name}", vehicle), onclick: () => bind(vehicle) }, t("Confirm")), " "] : "",
                 h("button", { type: "button", "aria-label": t("New tokens for {name}", vehicle), onclick: () => renew(vehicle) }, t("New tokens")), " ",
-                h("button", { type: "button", class: "danger", "aria-label": t("Revoke {name}", vehicle), onclick: () => revoke(vehicle) }, t("Revoke")), " "],
+                h("button", { type: "button", class: "danger", "aria-label": t("Retire {name}", vehicle), onclick: () => revoke(vehicle) }, t("Retire")), " "],
             h("button", { type: "button", class: "danger", "aria-label": t("Delete {name}", vehicle), onclick: () => remove(vehicle) }, t("Delete")))), (row, vehicle) => {
             const [name, number, added, seen, state] = row.children;
             setText(name, [vehicle.name, vehicle.plate, vehicle.group && t("group {name}", { name: vehicle.group })].filter(Boolean).join(", "));
@@ -109,7 +109,7 @@ export function screen(main) {
             setText(added, vehicle.created ? moment(vehicle.created) : "");
             fleet.safely(vehicle, () => setText(seen, vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : t("never")));
             // Where tokens were stolen, both may be so.
-            setText(state, vehicle.revoked ? t("revoked") : [
+            setText(state, vehicle.revoked ? t("retired") : [
                 vehicle.other && t("another installation uploads with them, without commands"),
                 vehicle.shownAgain && t("an old token was used again {time}: copied, restored from a backup, or stolen; if the device is silent, it needs new tokens", { time: moment(vehicle.shownAgain) }),
             ].filter(Boolean).join("; ") || t("good"));
@@ -123,7 +123,7 @@ export function screen(main) {
         const rights = h("label", { class: "field" }, t("What this server may ask of them"), h("select", { name: "rights" },
             h("option", { value: "usual" }, t("Usual: position, upload, log, fences, intervals")),
             h("option", { value: "all" }, t("All: also start, stop, set moving or parked")),
-            h("option", { value: "none" }, t("Nothing"))), h("span", { class: "soft" }, t("A vehicle gives of it what was said there.")));
+            h("option", { value: "none" }, t("Nothing"))), h("span", { class: "soft" }, t("This is what the server asks for. A vehicle allows no more than “beekonctl enroll --commands” says there.")));
         ask(t("Make a claim code"), [field(t("Devices that may use it"), "uses", 10, 1_000_000), field(t("Days for which it is valid"), "days", 7, 366), rights], t("Make it"), async (fields) => {
             const wish = { usual: {}, all: { allow: "all" }, none: { allow: [] } }[fields.rights.value];
             const claim = await (await send("POST", "/v1/claims", { uses: Number(fields.uses.value), days: Number(fields.days.value), ...wish })).json();

@@ -4,17 +4,17 @@ import { eventKinds, eventText } from "../events.js";
 import * as fleet from "../fleet.js";
 import { moment, stamp, zone } from "../format.js";
 import { t } from "../language.js";
-import { filters, newest } from "../newest.js";
+import { chosenIn, filters, newest, queryOf } from "../newest.js";
 import { address, note } from "../router.js";
 
 /** Around an event, so long is shown of its vehicle. */
 const AROUND = 1_800_000;
 
 export function screen(main, parts, values) {
-    const chosen = Object.fromEntries(["kind", "group", "device"].map((name) => [name, values.get(name) ?? ""]));
+    const chosen = chosenIn(values);
     const list = newest({
         path: "/v1/events", name: "events", caption: t("Events"), heads: [t("Time"), t("Vehicle"), t("What happened")], nothing: t("Nothing has happened."),
-        query: () => Object.fromEntries(Object.entries(chosen).filter(([, value]) => value)),
+        query: () => queryOf(chosen),
         cells: ({ device, name, event }) => {
             const time = Date.parse(event.timestamp);
             return [moment(time), h("a", { href: address(["vehicle", device], { from: stamp(time - AROUND), to: stamp(time + AROUND), at: stamp(time), tab: "events" }) }, name), eventText(event)];

@@ -17,7 +17,7 @@ const MOST = 300;
 const NAMED = 20;
 
 export function screen(main, parts, values) {
-    let fences = [], groups = [], loaded = -1, query = "", selected = Number(values.get("fence")) || null, editor = null, isClosed = false;
+    let fences = [], groups = [], rules = [], loaded = -1, query = "", selected = Number(values.get("fence")) || null, editor = null, isClosed = false;
     const element = h("div", { class: "map" });
     const search = h("input", { type: "search", placeholder: t("Find a fence"), "aria-label": t("Find a fence"), oninput: () => { query = search.value.toLowerCase(); fill(); } });
     search.style.flex = "1";
@@ -40,7 +40,7 @@ export function screen(main, parts, values) {
     async function load() {
         loaded = fleet.loads;
         try {
-            [{ fences }, { groups }] = await Promise.all([read("/v1/fences"), read("/v1/groups")]);
+            [{ fences }, { groups }, { rules }] = await Promise.all(["fences", "groups", "rules"].map((name) => read(`/v1/${name}`)));
             trouble.hidden = true;
         } catch (problem) {
             setText(trouble, problem.message);
@@ -68,6 +68,13 @@ export function screen(main, parts, values) {
         const words = [...names.map((name) => t("group {name}", { name })), ...single.length > 3 ? [plural(single.length, "{count} vehicle", "{count} vehicles")]
             : single.map((id) => fleet.vehicles.get(id)?.name ?? t("Vehicle {id}", { id }))];
         return words.join(", ") || t("no vehicle");
+    }
+
+    /** Which rules wait for a fence by its name, in words; nothing where none does. */
+    function waiting(name) {
+        const names = rules.filter(({ kind, fence }) => kind === "geofence" && fence === name).map((rule) => rule.name);
+        return names.length ? plural(names.length, "A rule waits for the name “{fence}”, and finds nothing any more: {names}.",
+            "{count} rules wait for the name “{fence}”, and find nothing any more: {names}.", { fence: name, names: named(names) }) : "";
     }
 
     function fill() {
@@ -109,7 +116,7 @@ export function screen(main, parts, values) {
         const states = h("div", { "aria-live": "polite" }, h("p", { class: "soft" }, t("Reads which vehicles have it…")));
         plate.replaceChildren(h("h2", {}, fence.name), h("p", { class: "soft" }, describe(fence)), h("p", {}, t("For {whom}", { whom: whom(fence) })), h("div", { class: "row" },
             h("button", { type: "button", onclick: () => edit(fence) }, t("Change")),
-            h("button", { type: "button", class: "danger", onclick: () => confirm(t("Remove {name}?", fence), t("Vehicles forget it with their next upload."), t("Remove"), async () => {
+            h("button", { type: "button", class: "danger", onclick: () => confirm(t("Remove {name}?", fence), [t("Vehicles forget it with their next upload."), waiting(fence.name)].filter(Boolean).join(" "), t("Remove"), async () => {
                 await send("DELETE", `/v1/fences/${fence.id}`);
                 selected = null;
                 await load();
@@ -176,6 +183,7 @@ export function screen(main, parts, values) {
             this.numbers = h("textarea", { name: "shape", class: "code", spellcheck: "false", "aria-describedby": "shape-help", placeholder: "52.5163 13.3777 500", onchange: () => this.take() });
             this.trouble = h("p", { class: "notice bad", role: "alert", hidden: true });
             this.tools = ["circle", "polygon"].map((kind) => h("button", { type: "button", "aria-pressed": "false", onclick: () => { this.pen.begin(kind); this.tell(); } }, kind === "circle" ? t("Draw a circle") : t("Draw a polygon")));
+            this.warning = h("p", { class: "notice warn", role: "status", hidden: true });
             this.hint = h("p", { class: "soft", "aria-live": "polite" });
             this.back = h("button", { type: "button", hidden: true, onclick: () => this.pen.back() }, t("Corner back"));
             this.done = h("button", { type: "button", hidden: true, onclick: () => { this.pen.finish(); this.pen.show(); this.tell(); } }, t("Polygon is done"));
@@ -192,7 +200,13 @@ export function screen(main, parts, values) {
                 h("h2", {}, t("1. Draw")), h("div", { class: "row" }, this.tools), this.hint, h("div", { class: "row" }, this.back, this.done),
                 h("details", {}, h("summary", {}, t("In numbers")), h("p", { class: "soft", id: "shape-help" },
                     t("A circle: latitude, longitude and radius in {unit}. A polygon: latitude and longitude of a corner on each line.", { unit: units().shortSign })), this.numbers, this.trouble),
-                h("h2", {}, t("2. Name")), field(t("Name of the fence"), h("input", { name: "name", required: true, maxlength: 100, value: fence?.name ?? "" })),
+                h("h2", {}, t("2. Name")), field(t("Name of the fence"), h("input", {
+                    name: "name", required: true, maxlength: 100, value: fence?.name ?? "", oninput: ({ target }) => {
+                        const words = fence && target.value.trim() !== fence.name ? waiting(fence.name) : "";
+                        setText(this.warning, words);
+                        this.warning.hidden = !words;
+                    },
+                })), this.warning,
                 box("entry", t("Report when it is entered"), fence?.notify_on_entry ?? true), box("exit", t("Report when it is left"), fence?.notify_on_exit ?? true),
                 field(t("Report a stay after so many minutes"), h("input", { name: "dwell", type: "number", min: 1, max: 525600, step: "any", value: fence?.dwell_seconds ? fence.dwell_seconds / 60 : "" })),
                 h("h2", {}, t("3. Vehicles")), radio("all", t("All vehicles, those of tomorrow among them"), kind === "all"), radio("groups", t("Those of these groups"), kind === "groups"), this.groups,

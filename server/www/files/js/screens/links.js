@@ -13,7 +13,7 @@ export async function links(vehicle) {
         const link = await (await send("POST", path, { hours: Number(fields.hours.value) })).json();
         dialog.close();
         secret(t("Link to {name}", vehicle), t("Whoever opens it sees where {name} is, from now on until {time}, and nothing of before.", { name: vehicle.name, time: moment(Date.parse(link.expires)) }),
-            location.origin + link.path);
+            location.origin + link.path, null, t("Anybody who has it sees where {name} is.", vehicle));
     }, h("label", { class: "field" }, t("Hours for which it is good (1 to 72)"), h("input", { name: "hours", type: "number", value: 24, min: 1, max: 72, required: true })),
     h("button", { type: "submit", class: "primary" }, t("Make a link")));
     const dialog = panel(t("Links to {name}", vehicle),

@@ -24,7 +24,7 @@ export function screen(main, parts, values) {
     let isDown = values.get("down") === "1", most = PAGE;
 
     const search = h("input", {
-        type: "search", value: query, placeholder: t("Name, plate, group, model, version"), "aria-label": t("Search vehicles"),
+        type: "search", value: query, placeholder: t("Name, plate, note, group …"), "aria-label": t("Search vehicles"),
         oninput: () => { query = search.value; most = PAGE; change({ q: query }); },
     });
     const chips = h("div", { class: "chips", role: "group", "aria-label": t("Show only") });
@@ -56,13 +56,9 @@ export function screen(main, parts, values) {
     }
 
     function wanted() {
-        const words = query.toLowerCase().split(/\s+/).filter(Boolean);
         const rows = [...fleet.vehicles.values()].filter((vehicle) => {
             if (level && fleet.health(vehicle).level !== level) return false;
-            return fleet.safely(vehicle, () => {
-                const text = `${vehicle.name} ${vehicle.id} ${vehicle.plate ?? ""} ${vehicle.group ?? ""} ${vehicle.model ?? ""} ${vehicle.version ?? ""}`.toLowerCase();
-                return words.every((word) => text.includes(word));
-            }, true);
+            return fleet.safely(vehicle, ({ id, group, model, version }) => fleet.isFound(vehicle, query, id, group, model, version), true);
         });
         const key = columns[sort].by;
         const keys = new Map(rows.map((vehicle) => [vehicle, fleet.safely(vehicle, key, "")]));
@@ -123,7 +119,7 @@ export function screen(main, parts, values) {
 function makeRow(vehicle) {
     return h("tr", {},
         h("td", {}, h("span")),
-        h("th", { scope: "row" }, h("a", { href: address(["vehicle", vehicle.id]) })),
+        h("th", { scope: "row" }, h("a", { href: address(["vehicle", vehicle.id]) }), " ", h("span", { class: "plate-number" })),
         h("td", { class: "number", "data-label": t("heard") }), h("td", { class: "number", "data-label": t("speed") }),
         h("td", { class: "number", "data-label": t("pending") }), h("td", { class: "number less", "data-label": t("odometer") }),
         h("td", { class: "nowrap less", "data-label": t("version") }), h("td", { class: "why" }));
@@ -138,6 +134,7 @@ function describe(row, vehicle) {
     if (mark.className !== `health ${level}`) mark.className = `health ${level}`;
     setText(mark, word);
     setText(name.firstChild, vehicle.name);
+    setText(name.lastChild, vehicle.plate ?? "");
     setText(reasons, vehicle.seen && !vehicle.latest ? [...why, placeless(vehicle)].join("; ") : why.join("; "));
     setText(seen, vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : "");
     setText(drives, level === "moving" && vehicle.latest.speed !== undefined ? speed(vehicle.latest.speed) : "");

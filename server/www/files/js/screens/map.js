@@ -1,7 +1,7 @@
 // Where everything is, now; and beside it, what is wrong.
 import { h, keyed, setText } from "../dom.js";
 import * as fleet from "../fleet.js";
-import { ago, byName, count, heading, place, speed } from "../format.js";
+import { ago, asOf, byName, count, heading, place, speed } from "../format.js";
 import { order, placeless } from "../health.js";
 import { t } from "../language.js";
 import { L, makeMap, removeMap, setView, viewText } from "../map/base.js";
@@ -15,7 +15,7 @@ const MOST = 100;
 export function screen(main, parts, values) {
     let selected = Number(values.get("vehicle")) || null, follows = values.get("follow") === "1", query = "", isPlaced;
     const search = h("input", {
-        type: "search", placeholder: t("Find a vehicle"), "aria-label": t("Find a vehicle"), oninput: () => { query = search.value.toLowerCase(); fill(); },
+        type: "search", placeholder: t("Find a vehicle"), "aria-label": t("Find a vehicle"), oninput: () => { query = search.value; fill(); },
     });
     const list = h("ul", { class: "list", "aria-label": t("Vehicles, urgent ones first") });
     const plate = h("section", { class: "plate", "aria-label": t("The vehicle that is selected"), hidden: true });
@@ -71,19 +71,20 @@ export function screen(main, parts, values) {
     /** Returns whether there is nothing to be seen. */
     function fillPlate(vehicle) {
         const { level, word, why } = fleet.health(vehicle);
-        const { latest, status } = vehicle;
+        const { latest, status } = vehicle, old = asOf(vehicle, fleet.now());
+        const aged = (text) => (text && old ? `${text} (${old})` : text);
         const fact = (name, value) => (value ? [h("dt", {}, name), h("dd", {}, value)] : []);
-        const key = JSON.stringify([vehicle.name, level, word, why, latest, status, follows, Math.round((fleet.now() - vehicle.seen) / 1000)]);
+        const key = JSON.stringify([vehicle.name, vehicle.plate, old, level, word, why, latest, status, follows, Math.round((fleet.now() - vehicle.seen) / 1000)]);
         if (plate.dataset.key === key) return false;
         plate.dataset.key = key;
         // The buttons stay where they are: one of them may have the focus.
-        const facts = h("div", {}, h("div", { class: "row spread" }, h("h2", {}, vehicle.name), h("span", { class: `health ${level}` }, word)),
+        const facts = h("div", {}, h("div", { class: "row spread" }, h("h2", {}, vehicle.name, vehicle.plate ? [" ", h("span", { class: "plate-number" }, vehicle.plate)] : ""), h("span", { class: `health ${level}` }, word)),
             why.length ? h("p", { class: `notice ${level}` }, why.join("; ")) : null,
             h("dl", { class: "facts" }, fact(t("Last seen"), vehicle.seen && ago((fleet.now() - vehicle.seen) / 1000)),
                 fact(t("Speed"), latest?.speed !== undefined && `${speed(latest.speed)}${latest.bearing !== undefined ? `, ${heading(latest.bearing)}` : ""}`),
                 fact(t("Place"), latest ? place(latest.latitude, latest.longitude) : vehicle.seen && placeless(vehicle)),
-                fact(t("Pending"), status?.pending !== undefined && count(status.pending)),
-                fact(t("Ignition"), status?.ignition === undefined ? "" : status.ignition ? t("on") : t("off"))));
+                fact(t("Pending"), aged(status?.pending === undefined ? "" : count(status.pending))),
+                fact(t("Ignition"), aged(status?.ignition === undefined ? "" : status.ignition ? t("on") : t("off")))));
         if (Number(plate.dataset.vehicle) === vehicle.id) {
             plate.firstChild.replaceWith(facts);
         } else {
@@ -98,11 +99,11 @@ export function screen(main, parts, values) {
     }
 
     function fill() {
-        const rows = [...fleet.vehicles.values()].filter((vehicle) => !vehicle.revoked && vehicle.name.toLowerCase().includes(query));
+        const rows = [...fleet.vehicles.values()].filter((vehicle) => !vehicle.revoked && fleet.isFound(vehicle, query));
         const rank = new Map(rows.map((vehicle) => [vehicle, order.indexOf(fleet.health(vehicle).level)]));
         rows.sort((a, b) => rank.get(a) - rank.get(b) || byName(a, b));
         keyed(list, rows.slice(0, MOST), (vehicle) => vehicle.id, (vehicle) => h("li", {}, h("button", { type: "button", onclick: () => select(vehicle.id, true) },
-            h("span", { class: "health" }), h("span", { class: "name" }), h("span", { class: "soft nowrap" }), h("span", { class: "why" }))), fillRow);
+            h("span", { class: "health" }), h("span", { class: "name" }, h("span"), " ", h("span", { class: "plate-number" })), h("span", { class: "soft nowrap" }), h("span", { class: "why" }))), fillRow);
     }
 
     const fillRow = (row, vehicle) => fleet.safely(vehicle, () => describe(row, vehicle));
@@ -112,7 +113,8 @@ export function screen(main, parts, values) {
         const [mark, name, seen, reasons] = row.firstChild.children;
         mark.className = `health ${level}`;
         setText(mark, word);
-        setText(name, vehicle.name);
+        setText(name.firstChild, vehicle.name);
+        setText(name.lastChild, vehicle.plate ?? "");
         setText(reasons, why.join("; "));
         setText(seen, vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : "");
         row.firstChild.setAttribute("aria-pressed", String(vehicle.id === selected));

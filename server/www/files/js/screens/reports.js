@@ -2,9 +2,9 @@
 import { read } from "../api.js";
 import { announce, h, keyed, setText } from "../dom.js";
 import * as fleet from "../fleet.js";
-import { byName, count, dayOf, dayText, distance, duration, hourMinute, rangeOf, speed, stamp, zone } from "../format.js";
+import { byName, count, dayOf, dayText, distance, duration, hourMinute, isDay, rangeOf, speed, stamp, zone } from "../format.js";
 import { plural, t } from "../language.js";
-import { csvOf, rowsOf, totalOf } from "../report.js";
+import { csvOf, rowsOf, totalOf, tripsCsv } from "../report.js";
 import { address, note } from "../router.js";
 
 const PAGE = 300, DAY = 86_400_000;
@@ -13,7 +13,6 @@ const MOST = 20_000;
 const choices = { day: t("By vehicle and day"), vehicle: t("By vehicle"), fleet: t("By day") };
 
 export function screen(main, parts, values) {
-    const isDay = (text) => /^\d{4}-\d\d-\d\d$/.test(text ?? "");
     const today = dayOf(fleet.now());
     let from = isDay(values.get("from")) ? values.get("from") : dayOf(fleet.now() - 6 * DAY), to = isDay(values.get("to")) ? values.get("to") : today;
     let by = Object.hasOwn(choices, values.get("by") ?? "") ? values.get("by") : "day", group = values.get("group") ?? "", query = "", most = PAGE;
@@ -22,19 +21,27 @@ export function screen(main, parts, values) {
     const day = (label, value, changed) => h("label", { class: "field" }, label, h("input", { type: "date", value, onchange: (event) => isDay(event.target.value) && changed(event.target.value) }));
     const sort = h("select", { "aria-label": t("Rows"), onchange: () => { by = sort.value; note({ by }); show(); } }, Object.entries(choices).map(([value, text]) => h("option", { value, selected: value === by }, text)));
     const groups = h("select", { "aria-label": t("Group"), onchange: () => { group = groups.value; note({ group }); load(); } });
-    const search = h("input", { type: "search", placeholder: t("Vehicle"), "aria-label": t("Find vehicles in the report"), oninput: () => { query = search.value.toLowerCase(); most = PAGE; show(); } });
+    const search = h("input", { type: "search", placeholder: t("Vehicle"), "aria-label": t("Find vehicles in the report"), oninput: () => { query = search.value; most = PAGE; show(); } });
     const trouble = h("p", { class: "notice bad", role: "alert", hidden: true });
-    const found = h("p", { class: "soft", "aria-live": "polite" });
+    const total = h("p", { class: "soft", "aria-live": "polite" });
     const body = h("tbody"), sums = h("tr"), more = h("button", { type: "button", onclick: () => { most = Infinity; show(); } });
-    const save = h("button", { type: "button", onclick: saveSums }, t("Save as CSV")), all = h("a", { class: "button", download: "trips.csv" }, t("Each trip as CSV"));
-    const heads = [t("Vehicle"), t("Day"), t("Trips"), t("Distance"), t("Driving"), t("Standing"), t("Stops"), t("Time stopped"), t("Began"), t("Ended"), t("Top speed")];
+    const save = h("button", { type: "button", onclick: () => saveAs(csvOf(wanted()), "report") }, t("Save as CSV"));
+    // The server's file has the vehicles of a group, also where they are too many for a page; those of a search are written here.
+    const all = h("a", {
+        class: "button", download: "trips.csv", onclick: (event) => {
+            if (!query) return;
+            event.preventDefault();
+            saveAs(tripsCsv(found()), "trips");
+        },
+    }, t("Each trip as CSV"));
+    const heads = [t("Vehicle"), t("Day"), t("Trips"), t("Distance"), t("Driving"), t("Standing in trips"), t("Stops"), t("Between trips"), t("Began"), t("Ended"), t("Top speed")];
     main.append(h("div", { class: "sheet" },
         h("div", { class: "row spread" }, h("h1", {}, t("Reports")), h("div", { class: "row" }, save, all)),
         h("div", { class: "row" }, day(t("From"), from, (value) => { from = value; load(); }), day(t("To"), to, (value) => { to = value; load(); }),
             h("label", { class: "field" }, t("Rows"), sort), h("label", { class: "field" }, t("Group"), groups), h("label", { class: "field" }, t("Vehicle"), search)),
         trouble, h("div", { class: "table cards" }, h("table", {}, h("caption", { class: "hidden-text" }, t("Trips")),
             h("thead", {}, h("tr", {}, heads.map((text, index) => h("th", { scope: "col", class: index > 1 ? "number" : null }, text)))), body, h("tfoot", {}, sums))),
-        found, more, h("p", { class: "soft" }, t("Days are those of {zone}; a trip belongs to the day on which it began. ≈ is a distance that was added up from locations; others are by the vehicle's own odometer.", { zone }))));
+        total, more, h("p", { class: "soft" }, t("Days are those of {zone}; a trip belongs to the day on which it began. Driving and standing are parts of trips; what lies between them is summed within a day. ≈ is a distance that was added up from locations; others are by the vehicle's own odometer.", { zone }))));
 
     async function load() {
         loading?.abort();
@@ -51,7 +58,7 @@ export function screen(main, parts, values) {
         const size = vehicles.filter((vehicle) => !group || vehicle.group === group).length * Math.ceil((last - first) / DAY);
         if (first > last) return complain(t("“From” is after “To”."));
         if (size > MOST) return complain(t("That is too much for a page: {count} days of vehicles, of at most {most}. Choose fewer days or a group, or save each trip as CSV.", { count: count(size), most: count(MOST) }));
-        setText(found, t("Loading…"));
+        setText(total, t("Loading…"));
         main.setAttribute("aria-busy", "true");
         try {
             ({ trips } = await read(path, { signal: mine.signal }));
@@ -70,8 +77,11 @@ export function screen(main, parts, values) {
         show();
     }
 
+    /** Trips of the vehicles that are looked for. */
+    const found = () => (query ? trips.filter(({ device, name }) => fleet.isFound({ ...fleet.vehicles.get(device), name }, query)) : trips);
+
     const wanted = () => {
-        const rows = rowsOf(query ? trips.filter(({ name }) => name.toLowerCase().includes(query)) : trips, by);
+        const rows = rowsOf(found(), by);
         return by === "vehicle" ? rows.sort(byName) : rows;
     };
 
@@ -92,10 +102,10 @@ export function screen(main, parts, values) {
             setText(date, row.day && dayText(row.day));
             rest.forEach((cell, index) => setText(cell, cells(row)[index]));
         });
-        const total = totalOf(rows);
-        sums.replaceChildren(h("th", { scope: "row" }, t("Sum")), h("td"), ...cells(total).map((text, index) => h("td", { class: "number nowrap", "data-label": heads[index + 2] }, text)));
+        const all = totalOf(rows);
+        sums.replaceChildren(h("th", { scope: "row" }, t("Sum")), h("td"), ...cells(all).map((text, index) => h("td", { class: "number nowrap", "data-label": heads[index + 2] }, text)));
         sums.hidden = !rows.length;
-        setText(found, rows.length ? plural(total.trips, "{count} trip", "{count} trips") : trouble.hidden ? t("No trips in this time.") : "");
+        setText(total, rows.length ? plural(all.trips, "{count} trip", "{count} trips") : trouble.hidden ? t("No trips in this time.") : "");
         more.hidden = rows.length <= most;
         setText(more, t("Show all {count}", { count: count(rows.length) }));
         save.disabled = !rows.length;
@@ -106,9 +116,9 @@ export function screen(main, parts, values) {
         return address(["vehicle", row.device], row.day ? { from: stamp(first), to: stamp(last) } : {});
     }
 
-    function saveSums() {
-        const url = URL.createObjectURL(new Blob([csvOf(wanted())], { type: "text/csv" }));
-        h("a", { href: url, download: `report-${from}-${to}.csv` }).click();
+    function saveAs(text, name) {
+        const url = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+        h("a", { href: url, download: `${name}-${from}-${to}.csv` }).click();
         setTimeout(() => URL.revokeObjectURL(url), 10_000);
         announce(t("The report is saved."));
     }

@@ -2,8 +2,8 @@
 import { isAdmin, read } from "../api.js";
 import { commandForm, commandItem } from "../commands.js";
 import { h } from "../dom.js";
-import { eventText } from "../events.js";
-import { count, distance, duration, hourMinute, moment, speed, stamp, timeOfDay } from "../format.js";
+import { eventDetail, eventText } from "../events.js";
+import { count, datedHourMinute, datedTimeOfDay, distance, duration, hourMinute, isOneDay, moment, speed, stamp, timeOfDay } from "../format.js";
 import { t } from "../language.js";
 import { note } from "../router.js";
 import { speedOf, statusOf } from "../status.js";
@@ -13,7 +13,7 @@ const MOST = 1000;
 
 export class Tabs {
     constructor(id, wanted, choose, seek, commandsRead) {
-        Object.assign(this, { id, choose, seek, commandsRead, trips: [], whenTrips: () => {} });
+        Object.assign(this, { id, choose, seek, commandsRead, trips: [], tripButtons: [], isDated: false, form: null, formKey: "", whenTrips: () => {} });
         const names = { trips: t("Trips"), events: t("Events"), commands: t("Commands") };
         this.panels = {};
         const buttons = Object.entries(names).map(([name, title]) => {
@@ -46,6 +46,7 @@ export class Tabs {
     load(from, to, signal) {
         const query = `from=${stamp(from)}&to=${new Date(to).toISOString()}`;
         this.trips = [];
+        this.isDated = !isOneDay(from, to);
         this.fill("trips", async () => {
             this.trips = (await read(`/v1/devices/${this.id}/trips?${query}`, { signal })).trips;
             this.whenTrips();
@@ -63,9 +64,13 @@ export class Tabs {
         return this.fill("commands", async () => {
             const [{ commands }, device] = await Promise.all(["/commands", ""].map((rest) => read(`/v1/devices/${this.id}${rest}`, { signal })));
             this.commandsRead(commands);
-            const again = () => this.loadCommands(), takes = statusOf(device.status)?.commands;
-            return [commandForm(this.id, takes, again), commands.length
-                ? h("ul", { class: "items" }, commands.slice(0, 200).map((entry) => commandItem(this.id, entry, takes, again)))
+            const again = () => this.loadCommands(), status = statusOf(device.status), isRetired = Boolean(device.revoked);
+            // What was chosen in the form stays, as long as it is the same form.
+            const key = JSON.stringify([isRetired, status?.commands, status?.heartbeat]);
+            if (this.formKey !== key) Object.assign(this, { formKey: key, form: commandForm(this.id, { isRetired, status }, again) });
+            const log = commands.find(({ command, result }) => command === "upload_log" && result?.ok);
+            return [this.form, commands.length
+                ? h("ul", { class: "items" }, commands.slice(0, 200).map((entry) => commandItem(this.id, entry, { takes: status?.commands, hasLog: entry === log }, again)))
                 : h("p", { class: "soft" }, isAdmin() ? t("No command has been sent yet.") : t("No command has been sent yet. Admins can send commands."))];
         });
     }
@@ -83,23 +88,31 @@ export class Tabs {
 
     tripList() {
         if (!this.trips.length) return h("p", { class: "soft" }, t("No trips in this time."));
-        const buttons = this.trips.map((trip) => h("button", {
-            type: "button", "aria-pressed": "false", onclick: (event) => {
-                const chosen = this.choose(trip);
-                for (const button of buttons) button.setAttribute("aria-pressed", String(Boolean(chosen) && button === event.currentTarget));
-            },
+        const buttons = this.tripButtons = this.trips.map((trip) => h("button", {
+            type: "button", "aria-pressed": "false", onclick: ({ currentTarget }) => this.press(this.choose(trip) ? currentTarget : null),
         },
-        h("span", { class: "line" }, h("strong", {}, `${hourMinute(Date.parse(trip.start))} – ${hourMinute(Date.parse(trip.end))}`),
+        h("span", { class: "line" }, h("strong", {}, this.hours(Date.parse(trip.start), Date.parse(trip.end))),
             h("strong", {}, distance(trip.distance))),
         h("span", { class: "line soft" }, h("span", {}, duration(trip.duration)),
             h("span", {}, speedOf(trip.top_speed) === undefined ? "" : t("up to {speed}", { speed: speed(trip.top_speed) })))));
         return h("ul", { class: "items" }, buttons.map((button) => h("li", {}, button)));
     }
 
+    /** The trip that is chosen, by its button; null: none is. */
+    press(chosen) {
+        for (const button of this.tripButtons) button.setAttribute("aria-pressed", String(button === chosen));
+    }
+
+    /** From when to when; what has ended on the day on which it began needs one date. */
+    hours(start, end) {
+        const text = this.isDated ? datedHourMinute : hourMinute;
+        return `${text(start)} – ${isOneDay(start, end) ? hourMinute(end) : text(end)}`;
+    }
+
     event(event) {
         const time = Date.parse(event.timestamp);
-        const detail = event.data && Object.keys(event.data).length ? h("pre", { tabindex: "0", "aria-label": t("Details") }, JSON.stringify(event.data)) : null;
-        return h("li", {}, h("button", { type: "button", title: moment(time), onclick: () => this.seek(time) },
-            h("span", { class: "line" }, h("strong", {}, eventText(event)), h("span", { class: "soft nowrap" }, timeOfDay(time)))), detail);
+        const detail = eventDetail(event);
+        return h("li", {}, h("button", { type: "button", title: moment(time), onclick: () => this.seek(time, event) },
+            h("span", { class: "line" }, h("strong", {}, eventText(event)), h("span", { class: "soft nowrap" }, this.isDated ? datedTimeOfDay(time) : timeOfDay(time)))), detail ? h("div", { class: "soft" }, detail) : null);
     }
 }

@@ -1,7 +1,9 @@
 // One vehicle: a stretch of its time on a map, over time, and in words.
 import { h, icon, setText } from "../dom.js";
 import * as fleet from "../fleet.js";
-import { ago, count, dayOf, distance, duration, heading, height, mileage, place, rangeOf, speed, stamp, timeOfDay } from "../format.js";
+import {
+    ago, asOf, count, datedTimeOfDay, dayOf, distance, duration, heading, height, isOneDay, mileage, percent, place, rangeOf, speed, stamp, timeOfDay,
+} from "../format.js";
 import { Chart } from "../chart.js";
 import { placeless } from "../health.js";
 import { t } from "../language.js";
@@ -11,13 +13,15 @@ import { FencesLayer } from "../map/fences-layer.js";
 import { fencesOf, shapeOf } from "../map/shapes.js";
 import { Player } from "../player.js";
 import { note } from "../router.js";
-import { wordOf } from "../status.js";
+import { placeOf, wordOf } from "../status.js";
 import { indexAt, joined, loadTrack, motionOf, sums } from "../track.js";
 import { dayBar } from "./vehicle-days.js";
 import { Tabs } from "./vehicle-tabs.js";
 
 /** Milliseconds between two looks at what has come, and of the least that the chart shows. */
 const GROWTH = 5000, CLOSEST = 60_000;
+/** How near the map goes to an event. */
+const EVENT_ZOOM = 14;
 
 export function screen(main, parts, values) {
     const id = Number(parts[1]);
@@ -27,24 +31,24 @@ export function screen(main, parts, values) {
     let view = [from, to];
     let growth = null, grown = 0;
 
-    const name = h("h1", {}, t("Vehicle {id}", { id })), mark = h("span", { class: "health" }), why = h("p", { class: "notice", hidden: true });
+    const name = h("h1", {}, t("Vehicle {id}", { id })), mark = h("span", { class: "health" }), about = h("p", { class: "soft", hidden: true }), why = h("p", { class: "notice", hidden: true });
     const facts = h("dl", { class: "facts" });
     const total = { meters: h("dd"), moving: h("dd"), top: h("dd") };
     const files = Object.entries({ GPX: "gpx", GeoJSON: "geojson", CSV: "csv" }).map(([word, format]) => [format, h("a", {}, word)]);
     const save = h("p", { class: "save soft", hidden: true }, t("Save as"), files.map(([, link]) => link));
     const trouble = h("p", { class: "notice bad", role: "alert", hidden: true });
     const days = dayBar((first, last) => { [from, to] = [first, last]; chosen = null; isPlaced = false; open(); });
-    const tabs = new Tabs(id, values.get("tab"), choose, seek, showFences);
+    const tabs = new Tabs(id, values.get("tab"), choose, seekEvent, showFences);
     const element = h("div", { class: "map" }), readout = h("p", { class: "readout" });
     const chart = new Chart((time) => { player.stop(); player.go(time); }, zoom);
-    const player = new Player(moved);
+    const player = new Player(moved, timeText);
     const button = (label, name, onclick) => h("button", { type: "button", "aria-label": label, title: label, onclick }, icon(name));
     const all = h("button", { type: "button", hidden: true, onclick: () => lookAt(from, Infinity) }, t("All of it"));
     const missing = h("div", { class: "sheet", hidden: true }, h("h1", {}, t("Vehicle {id}", { id })),
         h("p", { class: "notice bad", role: "alert" }, t("There is no vehicle {id}.", { id }), " ", h("a", { href: "#/fleet" }, t("All vehicles"))));
     const frame = h("div", { class: "vehicle" },
         h("div", { class: "side" },
-            h("div", { class: "head" }, h("div", { class: "row spread" }, name, mark), why, days.element, trouble,
+            h("div", { class: "head" }, h("div", { class: "row spread" }, name, mark), about, why, days.element, trouble,
                 h("dl", { class: "sums" }, h("div", {}, h("dt", {}, t("Distance")), total.meters),
                     h("div", {}, h("dt", {}, t("In motion")), total.moving), h("div", {}, h("dt", {}, t("Top speed")), total.top)), save),
             h("div", { class: "rest" }, tabs.element, h("section", { "aria-label": t("The vehicle") }, h("h2", {}, t("Now")), facts))),
@@ -101,6 +105,11 @@ export function screen(main, parts, values) {
             if (!isPlaced && latest) map.setView([latest.latitude, latest.longitude], 13, { animate: false });
         }
         player.show(...view, ...bounds(), time ?? bounds()[1]);
+    }
+
+    /** A moment of what is shown; of more than a day with its date. */
+    function timeText(time) {
+        return isOneDay(from, to) ? timeOfDay(time) : datedTimeOfDay(time);
     }
 
     /** When the first and the last location were. */
@@ -176,7 +185,7 @@ export function screen(main, parts, values) {
 
     /** Of today there is no more than until now. */
     const shownTo = () => Math.max(from + 60_000, Math.min(to, Math.max(fleet.now(), track?.times[track.count - 1] ?? 0)));
-    const drawChart = () => chart.show(track, ...view, tabs.trips, chosen);
+    const drawChart = () => chart.show(track, ...view, tabs.trips, chosen, !isOneDay(from, to));
 
     function fit(first, last) {
         let [south, north, west, east] = [90, -90, 999, -999];
@@ -210,7 +219,7 @@ export function screen(main, parts, values) {
         const late = (time - track.times[index]) / 1000;
         const item = (label, text, key) => h("span", { class: key }, `${label} `, h("b", {}, text));
         readout.replaceChildren(...[
-            item(t("Time"), timeOfDay(time)),
+            item(t("Time"), timeText(time)),
             Number.isNaN(track.speeds[index]) ? null : item(t("Speed"), speed(track.speeds[index]), "key"),
             Number.isNaN(track.altitudes[index]) ? null : item(t("Altitude"), height(track.altitudes[index]), "key height"),
             Number.isNaN(track.bearings[index]) || motionOf(track, index) !== "moving" ? null : item(t("Heading"), heading(track.bearings[index])),
@@ -224,6 +233,22 @@ export function screen(main, parts, values) {
         player.stop();
         if (time < view[0] || time > view[1]) lookAt(from, Infinity);
         player.go(time);
+    }
+
+    /** Where the vehicle was when it told of an event: there the map goes, and no trip is chosen any more. */
+    function seekEvent(time, event) {
+        if (chosen) {
+            tabs.press(null);
+            choose(chosen);
+        }
+        seek(time);
+        ends.clearLayers();
+        // Its own place, as an event may lie where no location was kept.
+        const told = placeOf(event);
+        const there = told ? [told.latitude, told.longitude] : track?.count ? dot.getLatLng() : null;
+        if (!there) return;
+        if (told) ends.addLayer(L.circleMarker(there, { radius: 6, className: "trip-end", interactive: false }));
+        map.setView(there, Math.max(map.getZoom(), EVENT_ZOOM), { animate: false });
     }
 
     function seekNear({ containerPoint }) {
@@ -288,20 +313,25 @@ export function screen(main, parts, values) {
         why.className = `notice ${level}`;
         why.hidden = !reasons.length;
         setText(why, reasons.join("; "));
+        const words = [vehicle.plate, vehicle.group && t("group {name}", { name: vehicle.group })].filter(Boolean).join(", ");
+        about.hidden = !words;
+        setText(about, words);
         fleet.safely(vehicle, fillFacts);
     }
 
     function fillFacts(vehicle) {
-        const { latest, status } = vehicle;
+        const { latest, status } = vehicle, old = asOf(vehicle, fleet.now());
+        const aged = (text) => (text && old ? `${text} (${old})` : text);
         const rows = [
             [t("Last seen"), vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : t("never")],
             [t("Place"), latest ? `${place(latest.latitude, latest.longitude)}, ${ago((fleet.now() - latest.time) / 1000)}`
                 : vehicle.seen && placeless(vehicle)],
-            [t("Speed"), latest?.speed !== undefined && speed(latest.speed)], [t("Tracking"), wordOf(status?.state)], [t("Receiver"), wordOf(status?.receiver)],
-            [t("Pending"), status?.pending !== undefined && count(status.pending)], [t("Ignition"), status?.ignition === undefined ? "" : status.ignition ? t("on") : t("off")],
-            [t("Odometer"), status?.odometer === undefined ? "" : mileage(status.odometer)],
-            [t("Up for"), status?.uptime === undefined ? "" : duration(status.uptime)],
-            [t("Version"), vehicle.version], [t("Model"), [vehicle.model, vehicle.platform].filter(Boolean).join(", ")], [t("Number"), String(vehicle.id)],
+            [t("Speed"), latest?.speed !== undefined && speed(latest.speed)], [t("Tracking"), aged(wordOf(status?.state))], [t("Receiver"), aged(wordOf(status?.receiver))],
+            [t("Pending"), aged(status?.pending === undefined ? "" : count(status.pending))], [t("Ignition"), aged(status?.ignition === undefined ? "" : status.ignition ? t("on") : t("off"))],
+            [t("Battery"), aged(status?.battery === undefined ? "" : percent(status.battery))],
+            [t("Odometer"), aged(status?.odometer === undefined ? "" : mileage(status.odometer))],
+            [t("Up for"), aged(status?.uptime === undefined ? "" : duration(status.uptime))],
+            [t("Note"), vehicle.note], [t("Version"), vehicle.version], [t("Model"), [vehicle.model, vehicle.platform].filter(Boolean).join(", ")], [t("Number"), String(vehicle.id)],
         ].filter(([, value]) => value);
         facts.replaceChildren(...rows.flatMap(([label, value]) => [h("dt", {}, label), h("dd", {}, value)]));
     }

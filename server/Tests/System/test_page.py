@@ -260,7 +260,8 @@ class ScreenTests(PageTest):
 
     def where(self, page) -> list:
         """The middle of the map, as the address has it."""
-        return [float(part) for part in page.evaluate("new URLSearchParams(location.hash.split('?')[1]).get('at')").split(",")[:2]]
+        said = page.evaluate("new URLSearchParams(location.hash.split('?')[1]).get('at')")
+        return [float(part) for part in said.split(",")[:2]]
 
     def test_an_event_leads_to_its_place_and_ends_the_selection_of_a_trip(self):
         page = self.page(screen=f"#/vehicle/{self.truck()}?{self.stretch()}")
@@ -454,8 +455,9 @@ class ScreenTests(PageTest):
             if others:
                 continue
             told_trips = list(csv.DictReader(io.StringIO(text, newline="")))
-            self.assertEqual([(trip["name"], trip["distance_meters"], trip["idle_seconds"], trip["top_speed_meters_per_second"])
-                              for trip in told_trips], [("'" + name, metres, "60", "25.0") for metres in ("10000", "5000", "20000")])
+            columns = ("name", "distance_meters", "idle_seconds", "top_speed_meters_per_second")
+            self.assertEqual([tuple(trip[column] for column in columns) for trip in told_trips],
+                             [("'" + name, metres, "60", "25.0") for metres in ("10000", "5000", "20000")])
             self.assertEqual(datetime.datetime.fromisoformat(told_trips[0]["start"]), first + datetime.timedelta(hours=8))
         page.get_by_label("Find vehicles in the report").fill("reporter")
         heads = page.locator("thead th").all_inner_texts()
@@ -526,9 +528,9 @@ class ScreenTests(PageTest):
         self.assertAlmostEqual(span(), whole, delta=2000)
 
     def test_playback_skips_what_is_before_the_first_location(self):
-        hours = self.stretch().replace("from=", "")
-        first = hours.split("&")[0]
-        page = self.page(screen=f"#/vehicle/{self.truck()}?from={self.later(first, -10 * 3600)}&to={self.later(first, 6 * 3600)}")
+        first = self.stretch().removeprefix("from=").split("&")[0]
+        hours = f"from={self.later(first, -10 * 3600)}&to={self.later(first, 6 * 3600)}"
+        page = self.page(screen=f"#/vehicle/{self.truck()}?{hours}")
         page.locator("dl.sums").get_by_text("101 km/h").wait_for()
         slider = page.get_by_role("slider", name="Time")
         slider.press("Home")
@@ -542,7 +544,8 @@ class ScreenTests(PageTest):
             const style = getComputedStyle(field), context = document.createElement("canvas").getContext("2d");
             context.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
             // The sign that clears the field takes room before there is something to clear.
-            const room = field.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) - parseFloat(style.fontSize);
+            const sides = [style.paddingLeft, style.paddingRight, style.fontSize].map(parseFloat);
+            const room = sides.reduce((rest, side) => rest - side, field.clientWidth);
             return context.measureText(field.placeholder).width > room;
         }).map((field) => field.placeholder)"""
         for locale in ("en-IE", "de-DE"):
@@ -665,7 +668,7 @@ class ScreenTests(PageTest):
         self.addCleanup(self.server.verb, "device", "revoke", str(device["id"]))
         admin = self.server.add_user("for logs", "admin")
         path = f"/v1/devices/{device['id']}/commands"
-        for order in range(2):
+        for _ in range(2):
             sent = self.server.ask("POST", path, admin, b'{"command": "upload_log"}').json["id"]
             fleet.upload(self.server, device["access_token"], [], status=fleet.status(), command_results=[
                 {"id": sent, "command": "upload_log", "ok": True, "result": {}}])

@@ -49,7 +49,8 @@ class AlertScreenTests(PageTest):
         wait_for(lambda: not page.get_by_role("row", name=re.compile("Truck 1")).count(), "one vehicle's alone")
         self.assertIn(f"device={self.devices['Truck 2']['id']}", page.url)
         # From and to are days, which the address keeps.
-        yesterday, today = (f"{datetime.datetime.now(ZoneInfo('Europe/Berlin')) - datetime.timedelta(days=days):%Y-%m-%d}" for days in (1, 0))
+        now = datetime.datetime.now(ZoneInfo("Europe/Berlin"))
+        yesterday, today = f"{now - datetime.timedelta(days=1):%Y-%m-%d}", f"{now:%Y-%m-%d}"
         page.get_by_label("To", exact=True).fill(yesterday)
         page.get_by_text("Nothing has happened.").wait_for()
         self.assertIn(f"to={yesterday}", page.url)

@@ -115,6 +115,7 @@ class GroupScreenTests(PageTest):
         page.get_by_label("Hours for which it is good (1 to 72)").fill("2")
         page.keyboard.press("Enter")
         address = page.get_by_label("The secret").inner_text()
+        page.get_by_text("Anybody who has it sees where Courier 8 is.").wait_for()
         page.get_by_role("button", name="Done").click()
         self.assertRegex(address, re.escape(self.server.url) + r"/shared#bkl\.\d+\.[\w-]{43}")
         # Somebody without an account.

@@ -48,8 +48,8 @@ struct Settings: Equatable {
     static let batchDays = 1...36_500
     static let connectionCount = 1...100_000
     private static let names = [
-        "database", "read_database", "listen", "retention_days", "batch_days", "partition_days", "connections",
-        "signing_key", "page", "map",
+        "database", "read_database", "listen", "retention_days", "batch_days", "partition_days",
+        "connections", "signing_key", "page", "map",
         "tiles", "tiles_attribution", "smtp", "smtp_from", "smtp_user", "smtp_password_file", "smtp_ca_file",
         "smtp_unencrypted", "public_url",
     ]

@@ -226,6 +226,7 @@ package enum Devices {
         try Revocations.note(device, in: session)
         // Whoever gets the next ones is the device.
         try Installations.unbind(device, in: session)
+        try Changes.note([device], in: session)
     }
 
     /// Ends a device's tokens, for good; its locations stay.

@@ -9,7 +9,7 @@ enum Effort {
     /// Decides which points, losses and damages are tried.
     static let seed = sampleSeed()
 
-    /// Of a list's places so many, chosen by the seed and in order, the last always among them; in the long form all.
+    /// Chooses places of a list by the seed, the last always among them; in the long form all.
     static func places(of count: Int, atMost most: Int) -> Set<Int> {
         guard !isLong, count > most else { return Set(0..<count) }
         var random = SeededGenerator(seed: seed &+ UInt64(count))

@@ -1,5 +1,5 @@
-"""Upgrades under load: servers of the version before store what vehicles send, the new one starts on their database, and is killed
-in half of the rounds before it is ready. What was acknowledged is there once, and every vehicle can go on with the tokens it has.
+"""Upgrades under load: servers of the version before store what vehicles send, the new one starts on their database, and is
+killed in half of the rounds before it is ready. What was acknowledged is there once, and every vehicle can go on with the tokens it has.
 BEEKON_SERVER_BEFORE names the folder of the version before, BEEKON_SERVER_UPGRADES how often (4) on each database."""
 from __future__ import annotations
 
@@ -69,7 +69,8 @@ class Vehicle(threading.Thread):
         self.batches += 1
 
     def exchange(self):
-        answer = self.ask("POST", "/v1/token", None, f"grant_type=refresh_token&refresh_token={self.tokens['refresh_token']}".encode(),
+        body = f"grant_type=refresh_token&refresh_token={self.tokens['refresh_token']}".encode()
+        answer = self.ask("POST", "/v1/token", None, body,
                           Content_Type="application/x-www-form-urlencoded")
         assert answer.status == 200, answer
         self.tokens = {name: answer.json[name] for name in self.tokens}
@@ -178,8 +179,8 @@ class PostgresUpgrades(Upgrades, OnPostgres):
 
 
 class SQLiteUpgrades(Upgrades, OnSQLite):
-    STATEMENT = ("SELECT lower(substr(h, 1, 8) || '-' || substr(h, 9, 4) || '-' || substr(h, 13, 4) || '-' || substr(h, 17, 4) || '-' "
-                 "|| substr(h, 21)) FROM (SELECT hex(id) AS h FROM locations)")
+    STATEMENT = ("SELECT lower(substr(h, 1, 8) || '-' || substr(h, 9, 4) || '-' || substr(h, 13, 4) || '-' || "
+                 "substr(h, 17, 4) || '-' || substr(h, 21)) FROM (SELECT hex(id) AS h FROM locations)")
 
     def begin(self):
         self.place = tempfile.mkdtemp(dir=self.folder)

@@ -54,7 +54,8 @@ class GroupScreenTests(PageTest):
         page.get_by_role("row", name=re.compile("rita.*Trucks <b>")).wait_for()
         self.check(page, "users and groups")
         # The page that was open follows.
-        wait_for(lambda: self.names(reader) == ["Truck 1"], "a reader of a group sees its vehicles alone")
+        wait_for(lambda: [name.split() for name in self.names(reader)] == [["Truck", "1", "B-EE", "101"]],
+                 "a reader of a group sees its vehicles alone")
         other = self.devices["Courier 7"]["id"]
         reader.goto(f"{self.server.url}/#/vehicle/{other}")
         reader.get_by_text(f"There is no vehicle {other}.").first.wait_for()

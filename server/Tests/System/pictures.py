@@ -171,10 +171,11 @@ def signed_in(browser: Browser, server: Server, screen: str, options: dict) -> A
 
 
 def take(page: Any, name: str) -> None:
-    # The pictures of the map are there, none is still fading in, and nothing moves.
-    page.wait_for_function(
-        "[...document.querySelectorAll('img.leaflet-tile')].every(tile => tile.complete && tile.style.opacity === '1')")
-    page.wait_for_function("document.getAnimations().every(one => one.playState !== 'running')")
+    # The page's policy forbids what `wait_for_function` does.
+    wait_for(lambda: page.evaluate(
+        "[...document.querySelectorAll('img.leaflet-tile')].every(tile => tile.complete && tile.style.opacity === '1')"),
+        "the pictures of the map, none of them still fading in")
+    wait_for(lambda: page.evaluate("document.getAnimations().every(one => one.playState !== 'running')"), "an end of all motion")
     page.screenshot(path=str(DOCS / f"page-{name}.jpg"), type="jpeg", quality=82)
 
 

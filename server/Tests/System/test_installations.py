@@ -169,7 +169,7 @@ class Installations(ServerTest):
         link.send(body[1:])
         answer = link.getresponse()
         self.assertNotIn(b"commands", answer.read())
-        self.assertEqual(answer.status, 200, "its rows are stored")
+        self.assertEqual(answer.status, 401, "its tokens have ended before it was stored")
         self.assertEqual(self.signed_for(self.upload(server, pair["access_token"], mine)), mine)
         self.assertIn((mine, "bound"), self.told(server, path))
 

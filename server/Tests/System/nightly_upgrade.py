@@ -1,5 +1,5 @@
 """Upgrades under load: servers of the version before store what vehicles send, the new one starts on their database, and is
-killed in half of the rounds before it is ready. What was acknowledged is there once, and every vehicle can go on with the tokens it has.
+killed in half of the rounds before it is ready. What was acknowledged is there once, and every vehicle can go on with its tokens.
 BEEKON_SERVER_BEFORE names the folder of the version before, BEEKON_SERVER_UPGRADES how often (4) on each database."""
 from __future__ import annotations
 

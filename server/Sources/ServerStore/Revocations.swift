@@ -53,11 +53,13 @@ extension PostgresSession {
 
     func excludeUploads() throws(StoreError) {
         do throws(Refusal) {
+            // DEFAULT would be PostgreSQL's own, without a limit: the session has its limit by SET.
             try execute(
                 """
+                SELECT set_config('beekon.lock_timeout', current_setting('lock_timeout'), true);
                 SET LOCAL lock_timeout = \(Self.patienceWithUploads);
                 SELECT pg_advisory_xact_lock(\(Self.lockOfUploads));
-                SET LOCAL lock_timeout = DEFAULT
+                SELECT set_config('lock_timeout', current_setting('beekon.lock_timeout'), true)
                 """)
         } catch {
             throw error.error

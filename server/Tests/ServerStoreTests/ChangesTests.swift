@@ -243,12 +243,13 @@ import Testing
         .enabled(if: Workshop.Kind.available.contains(.postgres)))
     func waits() async throws {
         let workshop = try Workshop(.postgres)
-        let stores = [try workshop.open(), try workshop.open()]
+        // The upload waits as long as it takes: one that asked again would come behind the end of the tokens.
+        let stores = [try workshop.open(options: "-c lock_timeout=0 -c statement_timeout=0"), try workshop.open()]
         // An upload of another server, before its commit: a lock that it waits for is another's.
         let holder = try PostgresSession(address: workshop.database, prepare: false)
         _ = try await stores[0].submit(submission(1, of: 7, since: 1))
         try holder.execute("BEGIN; UPDATE presence SET seen = seen WHERE device = 7")
-        async let upload = again { try await stores[0].submit(submission(2, of: 7, since: 1)) }
+        async let upload = stores[0].submit(submission(2, of: 7, since: 1))
         try await wait(holder, for: "transactionid")
         async let ended: Void = again { try await end(7, in: stores[1]) }
         try await wait(holder, for: "advisory")
@@ -272,11 +273,14 @@ import Testing
         }
     }
 
-    /// Until somebody waits for a lock of that kind.
+    /// Until somebody waits for a lock of that kind in this database.
     private func wait(_ session: PostgresSession, for kind: String) async throws {
         let deadline = ContinuousClock.now + .seconds(60)
         while try session.query(
-            "SELECT 1 FROM pg_locks WHERE NOT granted AND locktype = $1", [.text(kind)]
+            """
+            SELECT 1 FROM pg_locks JOIN pg_stat_activity USING (pid)
+                WHERE NOT granted AND locktype = $1 AND datname = current_database()
+            """, [.text(kind)]
         ).isEmpty {
             try #require(ContinuousClock.now < deadline)
             await Task.yield()

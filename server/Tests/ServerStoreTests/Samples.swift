@@ -91,8 +91,11 @@ final class Workshop: Sendable {
         if let folder { try? FileManager.default.removeItem(atPath: folder) }
     }
 
-    func open(patience: Duration = .seconds(60)) throws -> Store {
-        try Store(Store.Place(database), patience: patience, batchPatience: patience) { _ in }
+    /// - Parameter options: of PostgreSQL, as on its command line.
+    func open(patience: Duration = .seconds(60), options: String? = nil) throws -> Store {
+        let encoded = options?.addingPercentEncoding(withAllowedCharacters: .alphanumerics)
+        let address = database + (encoded.map { "&options=\($0)" } ?? "")
+        return try Store(Store.Place(address), patience: patience, batchPatience: patience) { _ in }
     }
 }
 

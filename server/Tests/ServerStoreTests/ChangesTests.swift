@@ -250,9 +250,10 @@ import Testing
         _ = try await stores[0].submit(submission(1, of: 7, since: 1))
         try holder.execute("BEGIN; UPDATE presence SET seen = seen WHERE device = 7")
         async let upload = stores[0].submit(submission(2, of: 7, since: 1))
-        try await wait(holder, for: "transactionid")
+        let watcher = try PostgresSession(address: workshop.database, prepare: false)
+        try await wait(watcher, for: "transactionid")
         async let ended: Void = again { try await end(7, in: stores[1]) }
-        try await wait(holder, for: "advisory")
+        try await wait(watcher, for: "advisory")
         try holder.execute("COMMIT")
         // What was under way is stored before the end of the tokens is answered.
         #expect(try await upload == Receipt(stored: 2))
@@ -282,7 +283,10 @@ import Testing
                 WHERE NOT granted AND locktype = $1 AND datname = current_database()
             """, [.text(kind)]
         ).isEmpty {
-            try #require(ContinuousClock.now < deadline)
+            guard ContinuousClock.now < deadline else {
+                Issue.record("nobody waits for a lock of the kind \(kind)")
+                return
+            }
             await Task.yield()
         }
     }

@@ -21,7 +21,7 @@ final class AlertDelivery: Service {
         var mails = Channel()
     }
 
-    private enum Channel: Hashable {
+    enum Channel: String, Hashable {
         case webhook, mail
     }
 
@@ -35,6 +35,8 @@ final class AlertDelivery: Service {
         /// Attempts that are under way, by rule.
         var webhooks: [Int64: Int] = [:]
         var mails = 0
+        /// Tests of rules that are under way.
+        var tests = 0
         /// What did not accept its last attempt, which has been logged.
         var failing: Set<Place> = []
         /// What was given up and has not been logged yet.
@@ -53,6 +55,8 @@ final class AlertDelivery: Service {
     private static let webhooks = 128
     /// Mails at once: mail servers take few from one client.
     private static let mails = 4
+    /// Tests at once: who asks waits for them.
+    private static let tests = 4
 
     private let store: Store
     private let clock: ClockKeeper
@@ -63,6 +67,7 @@ final class AlertDelivery: Service {
     /// What to look at when nothing is accepted.
     private let advice: String
     private let logger: Logger
+    private let courier = Courier(userAgent: "beekon-server/\(ServerOptions.version)")
     private let calls: AsyncStream<Void>
     private let alarm: AsyncStream<Void>.Continuation
     private let state = Mutex(State())
@@ -87,7 +92,6 @@ final class AlertDelivery: Service {
     var counts: Counts { state.withLock { $0.counts } }
 
     func run() async throws {
-        let courier = Courier(userAgent: "beekon-server/\(ServerOptions.version)")
         wake()
         await cancelWhenGracefulShutdown { [self] in
             await withDiscardingTaskGroup { group in
@@ -99,7 +103,7 @@ final class AlertDelivery: Service {
                     }
                 }
                 for await _ in calls {
-                    for work in await round(courier) { group.addTask { await work() } }
+                    for work in await round() { group.addTask { await work() } }
                     if Task.isCancelled { break }
                 }
                 group.cancelAll()
@@ -115,13 +119,13 @@ final class AlertDelivery: Service {
     private typealias Work = @Sendable () async -> Void
 
     /// One look at what is due.
-    private func round(_ courier: Courier) async -> [Work] {
+    private func round() async -> [Work] {
         var works: [Work] = []
         do {
             for job in try await claimWebhooks() {
-                works.append { [self] in await send(job, by: courier) }
+                works.append { [self] in await send(job) }
             }
-            for job in try await claimMails() { works.append { [self] in await send(job, by: courier) } }
+            for job in try await claimMails() { works.append { [self] in await send(job) } }
             try await tidy()
         } catch {
             // It is looked at again in a few seconds.
@@ -190,7 +194,7 @@ final class AlertDelivery: Service {
 
     // MARK: One attempt
 
-    private func send(_ job: WebhookJob, by courier: Courier) async {
+    private func send(_ job: WebhookJob) async {
         let body = Webhook.body(of: job.alert)
         let headers = Webhook.headers(
             id: job.alert.id, time: Responder.now, body: body, secret: job.rule.secret ?? "")
@@ -214,7 +218,7 @@ final class AlertDelivery: Service {
         wake()
     }
 
-    private func send(_ job: MailJob, by courier: Courier) async {
+    private func send(_ job: MailJob) async {
         guard let mail else { return }
         let attempt = await courier.send(.mail(job.message, to: job.address, by: mail))
         let setback = setback(attempt.outcome, since: job.created, attempts: job.attempt)
@@ -224,6 +228,69 @@ final class AlertDelivery: Service {
         state.withLock { $0.mails -= 1 }
         count(setback, Place(channel: .mail, rule: job.rule), job.ruleName)
         wake()
+    }
+
+    // MARK: A test
+
+    /// What came of a test on one way.
+    struct TestResult: Sendable {
+        var channel: Channel
+        var address: String
+        /// Why it was not accepted, for people; nil: it was.
+        var reason: String?
+    }
+
+    /// Sends to the webhook and to each address of a rule, once and at once. Nothing of it is kept or counted.
+    ///
+    /// - Returns: nil when too many are under way.
+    func test(_ rule: AlertRule) async -> [TestResult]? {
+        let mayBegin = state.withLock { state in
+            guard state.tests < Self.tests else { return false }
+            state.tests += 1
+            return true
+        }
+        guard mayBegin else { return nil }
+        defer { state.withLock { $0.tests -= 1 } }
+        return await withTaskGroup(of: (Int, TestResult).self) { group in
+            let ways =
+                (rule.webhook.map { [(Channel.webhook, $0)] } ?? []) + rule.mail.map { (Channel.mail, $0) }
+            for (index, (channel, address)) in ways.enumerated() {
+                group.addTask { [self] in
+                    let reason =
+                        switch await test(rule, by: channel, to: address) {
+                        case .accepted: String?.none
+                        case .failed(let reason): reason + (channel == .webhook || mail != nil ? advice : "")
+                        case .interrupted: "the server ends"
+                        }
+                    return (index, TestResult(channel: channel, address: address, reason: reason))
+                }
+            }
+            var results: [Int: TestResult] = [:]
+            for await (index, result) in group { results[index] = result }
+            return ways.indices.compactMap { results[$0] }
+        }
+    }
+
+    private func test(_ rule: AlertRule, by channel: Channel, to address: String) async -> Attempt.Outcome {
+        let now = Responder.now
+        switch channel {
+        case .webhook:
+            var random = SystemRandomNumberGenerator()
+            var ids = UUIDv7Generator(using: &random)
+            let id = ids.next(at: now)
+            let body = Webhook.test(of: rule, id: id, time: now)
+            guard
+                let headers = Webhook.headers(id: id, time: now, body: body, secret: rule.secret ?? "")
+            else { return .failed("the rule has no secret to sign with") }
+            return await courier.send(.post(url: address, headers: headers, body: body)).outcome
+        case .mail:
+            guard let mail else { return .failed("no mail server is configured: set smtp and smtp_from") }
+            guard let recipient = MailAddress(address) else { return .failed("this is no address") }
+            let text = MailText(
+                number: 0, rule: rule.name, time: now, recipients: [recipient],
+                lines: [MailText.Line(time: now, text: Webhook.testText(of: rule))], count: 1, page: page)
+            return await courier.send(.mail(text.message(from: mail), to: recipient, by: mail)).outcome
+        }
     }
 
     /// - Returns: nil when it was accepted.

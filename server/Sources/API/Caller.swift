@@ -55,7 +55,7 @@ enum Caller: Equatable {
         case (.devices, _), (.device, _), (.users, _), (.user, _), (.password, _), (.claims, _), (.claim, _),
             (.commands, _), (.command, _), (.tokens, _), (.log, _), (.doctor, _), (.clock, _),
             (.installations, _), (.groups, _), (.group, _), (.userGroups, _), (.links, _), (.link, _),
-            (.data, _), (.rules, _), (.rule, _), (.fences, _), (.fence, _):
+            (.data, _), (.rules, _), (.rule, _), (.ruleTest, _), (.fences, _), (.fence, _):
             isAdmin
         // It writes a file where it is told to.
         case (.backup, _): self == .local

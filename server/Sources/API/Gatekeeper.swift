@@ -19,9 +19,9 @@ final class Gatekeeper: Sendable {
     }
 
     /// For which a token is judged from memory. Who ends it is not kept waiting: the transaction that stores an upload knows of that,
-    /// see `Revocations`. One that ends because its vehicle shows the next one may be taken for as long by a server that has not seen
-    /// the other.
-    private static let freshness = Duration.seconds(300)
+    /// see `Revocations`. One that ends because its vehicle shows the next one is taken for as long by a server that has not seen
+    /// the other, so this is no longer than an access token outlives its pair.
+    private static let freshness = Duration.milliseconds(TokenPairs.grace)
     /// For which one is that was never shown: with each upload that shows it, that is noted.
     private static let freshnessOfNew = Duration.seconds(5)
     /// A token that is not among those known may have been made by another server just now: whoever shows it waits until the
@@ -30,7 +30,7 @@ final class Gatekeeper: Sendable {
     /// So many wait for that at most; wrong tokens would hold places and work that others need. Beyond, a 503: it is not known
     /// that the token is wrong.
     private static let mostPatient = 16
-    /// Bytes of what is remembered: 40,000 devices that upload every few minutes. Those of a greater fleet are looked up.
+    /// Bytes of what is remembered: 40,000 devices that upload within a minute. Those of a greater fleet are looked up.
     private static let capacity = 16 << 20
 
     init(store: Store, clock: ClockKeeper) {

@@ -149,6 +149,7 @@ struct Handlers: Sendable {
                 ? rules.all() : rules.add(call.request, by: call.identity.name, now: call.wall)
         case .rule(let id):
             return try await call.method == .put ? rules.change(id, call.request) : rules.remove(id)
+        case .ruleTest(let id): return try await rules.test(id, by: delivery)
         case .group(let name): return try await registry.removeGroup(name)
         case .fences: return try await fences.add(call.request, by: call.identity.name, now: call.wall)
         case .fence(let number):

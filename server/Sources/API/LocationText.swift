@@ -7,8 +7,10 @@ internal import ServerStore
 struct LocationText {
     let format: LocationQuery.Format
     let device: DeviceState
-    /// Locations so far.
-    var count = 0
+    /// Time of the last location; nil: there was none yet.
+    var last: Timestamp?
+    /// Seconds without a location after which GPX has another segment, since the receiver was off; as the page draws it.
+    private static let gap = 600.0
 
     init(_ format: LocationQuery.Format, of device: DeviceState) {
         self.format = format
@@ -67,7 +69,7 @@ struct LocationText {
     }
 
     private func object(_ location: StoredLocation, _ extras: String?, to text: inout [UInt8]) {
-        text += (count > 0 ? ",\n{" : "\n{").utf8
+        text += (last != nil ? ",\n{" : "\n{").utf8
         Self.members(location.row, to: &text)
         text += #","latitude":\#(Self.number(location.row.latitude))"#.utf8
         text += #","longitude":\#(Self.number(location.row.longitude))"#.utf8
@@ -79,7 +81,7 @@ struct LocationText {
         let row = location.row
         let height = row.altitude.map { ",\(Self.number($0))" } ?? ""
         let place = "\(Self.number(row.longitude)),\(Self.number(row.latitude))\(height)"
-        text += (count > 0 ? ",\n" : "\n").utf8
+        text += (last != nil ? ",\n" : "\n").utf8
         text +=
             #"{"type":"Feature","geometry":{"type":"Point","coordinates":[\#(place)]},"properties":{"#.utf8
         Self.members(row, to: &text)
@@ -120,6 +122,7 @@ struct LocationText {
     }
 
     private func point(_ row: LocationRow, to text: inout [UInt8]) {
+        if let last, row.time.seconds(since: last) > Self.gap { text += "</trkseg><trkseg>\n".utf8 }
         text += #"<trkpt lat="\#(Self.decimal(row.latitude))" lon="\#(Self.decimal(row.longitude))">"#.utf8
         if let altitude = row.altitude { text += "<ele>\(Self.decimal(altitude))</ele>".utf8 }
         text += "<time>\(row.time.iso8601)</time></trkpt>\n".utf8

@@ -140,8 +140,8 @@ struct Reader: Sendable {
 
     private static func note(_ rows: ArraySlice<StoredLocation>, _ track: inout Track) {
         guard let last = rows.last?.row else { return }
-        track.text.count += rows.count
         track.left -= rows.count
+        track.text.last = last.time
         track.place = Reading.Place(time: last.time, id: last.id)
     }
 

@@ -32,6 +32,8 @@ enum Route: Equatable {
     case rules
     /// `/v1/rules/3`
     case rule(Int64)
+    /// `/v1/rules/3/test`: sends what would tell of an alert.
+    case ruleTest(Int64)
     /// `/v1/devices/17/log`
     case log(Int64)
     /// `/v1/devices/17/tokens`: new ones in place of those it has.
@@ -152,6 +154,7 @@ enum Route: Equatable {
         case (2, "session"): names[1] == "password" ? .ownPassword : nil
         case (2, "claims"): id(names[1]).map { .claim($0) }
         case (2, "rules"): id(names[1]).map { .rule($0) }
+        case (3, "rules"): names[2] == "test" ? id(names[1]).map { .ruleTest($0) } : nil
         case (2, "devices"): id(names[1]).map { .device($0) }
         case (2, "users"): names[1].isEmpty ? nil : .user(String(names[1]))
         case (2, "fences"): id(names[1]).map { .fence($0) }
@@ -210,7 +213,7 @@ enum Route: Equatable {
 
     var methods: [Method] {
         switch self {
-        case .batches, .logs, .token, .enroll, .login, .logout, .tokens, .backup: [.post]
+        case .batches, .logs, .token, .enroll, .login, .logout, .tokens, .backup, .ruleTest: [.post]
         case .devices, .users, .claims, .commands, .installations, .clock, .groups, .links, .rules, .fences:
             [.get, .post]
         case .fence: [.get, .put, .delete]
@@ -244,6 +247,7 @@ enum Route: Equatable {
         case .alerts: "/v1/alerts"
         case .rules: "/v1/rules"
         case .rule: "/v1/rules/{rule}"
+        case .ruleTest: "/v1/rules/{rule}/test"
         case .log: "/v1/devices/{device}/log"
         case .tokens: "/v1/devices/{device}/tokens"
         case .installations: "/v1/devices/{device}/installations"

@@ -66,6 +66,33 @@ struct Rules: Sendable {
         return Response(status: .noContent)
     }
 
+    /// `POST /v1/rules/3/test`: sends to its webhook and to each of its addresses, at once, and says what came of it.
+    func test(_ id: Int64, by delivery: AlertDelivery) async throws -> Response {
+        let rule = try await store.read { session throws(StoreError) in try AlertRules.rule(id, in: session) }
+        guard let rule else { throw Self.none(id) }
+        guard let results = await delivery.test(rule) else {
+            var random = SystemRandomNumberGenerator()
+            throw Problem.busy(using: &random)
+        }
+        var text = Array(#"{"results":["#.utf8)
+        for (index, result) in results.enumerated() {
+            text += (index > 0 ? "," : "").utf8
+            text += #"{"channel":"\#(result.channel.rawValue)","address":"#.utf8
+            JSONString.append(
+                result.channel == .webhook ? WebhookAddress.shown(result.address) : result.address, to: &text)
+            text += #","result":"\#(result.reason == nil ? "sent" : "failed")""#.utf8
+            if let reason = result.reason {
+                text += #","reason":"#.utf8
+                JSONString.append(reason, to: &text)
+            }
+            text.append(UInt8(ascii: "}"))
+        }
+        text += "]}\n".utf8
+        return Response(
+            status: .ok, headers: [.contentType: "application/json"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: text)))
+    }
+
     private static func none(_ id: Int64) -> Problem { .notFound("There is no rule \(id).") }
 
     // MARK: What is asked for

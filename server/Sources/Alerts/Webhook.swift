@@ -31,6 +31,20 @@ package enum Webhook {
         return text
     }
 
+    /// The body that shows whether a rule's webhook arrives: nothing has happened.
+    package static func test(of rule: AlertRule, id: UUIDv7, time: Timestamp) -> [UInt8] {
+        var text = Array(#"{"id":"\#(id)","type":"test","timestamp":"\#(time.iso8601)","text":"#.utf8)
+        JSONString.append(testText(of: rule), to: &text)
+        text += Array(#","data":{"rule":{"id":\#(rule.id),"name":"#.utf8)
+        JSONString.append(rule.name, to: &text)
+        text += Array("}}}".utf8)
+        return text
+    }
+
+    package static func testText(of rule: AlertRule) -> String {
+        "a test of the rule \(rule.name): nothing has happened"
+    }
+
     /// The lines of the head that name an alert, the time and the signature of both with the body.
     ///
     /// - Parameters:

@@ -31,6 +31,7 @@ import Testing
             ("/v1/devices/17/links/3", .link(17, 3)), ("/v1/devices/17/links/c-3", nil),
             ("/v1/events", .fleetEvents), ("/v1/alerts", .alerts), ("/v1/alerts/3", nil),
             ("/v1/rules", .rules), ("/v1/rules/3", .rule(3)), ("/v1/rules/x", nil),
+            ("/v1/rules/3/test", .ruleTest(3)), ("/v1/rules/3/tests", nil),
             ("/v1/groups", .groups), ("/v1/groups/a%2Fb", .group("a/b")), ("/v1/groups/", nil),
             ("/v1/users/ada/groups", .userGroups("ada")), ("/v1/users//groups", nil), ("/v1/shared", .shared),
             ("/v1/fences", .fences), ("/v1/fences/7", .fence(7)), ("/v1/fences/7/devices", .fenceDevices(7)),
@@ -65,7 +66,7 @@ import Testing
             (.deviceFences(1), .get, "---+++"),
             (.fleetTrips, .get, "---+++"), (.fleetEvents, .get, "---+++"), (.alerts, .get, "---+++"),
             (.rules, .get, "----++"), (.rules, .post, "----++"), (.rule(1), .put, "----++"),
-            (.rule(1), .delete, "----++"), (.tokens(1), .post, "----++"),
+            (.rule(1), .delete, "----++"), (.ruleTest(1), .post, "----++"), (.tokens(1), .post, "----++"),
             (.commands(1), .get, "---+++"), (.commands(1), .post, "----++"),
             (.command(1, 1), .delete, "----++"),
             (.stream, .get, "---+++"), (.login, .post, "++++++"), (.logout, .post, "---+++"),
@@ -136,7 +137,8 @@ extension Route {
         case .fleetEvents: .alerts
         case .alerts: .rules
         case .rules: .rule(1)
-        case .rule: .fences
+        case .rule: .ruleTest(1)
+        case .ruleTest: .fences
         case .fences: .fence(1)
         case .fence: .fenceDevices(1)
         case .fenceDevices: .deviceFences(1)

@@ -34,7 +34,7 @@ struct TokenModel {
 
     private static let lifetime = 7 * 86_400.0
     /// Seconds for which a server takes tokens for what they were.
-    private static let freshness = 300.0
+    private static let freshness = Double(TokenPairs.grace) / 1000
     /// For one that was never shown.
     private static let freshnessOfNew = 5.0
 

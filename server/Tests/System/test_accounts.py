@@ -87,6 +87,7 @@ class Rights(Accounts):
             ("GET", "/v1/trips"): (403, 200, 200), ("GET", "/v1/events"): (403, 200, 200),
             ("GET", "/v1/alerts"): (403, 200, 200), ("GET", "/v1/rules"): (403, 403, 200), ("POST", "/v1/rules"): (403, 403, 400),
             ("PUT", "/v1/rules/9"): (403, 403, 400), ("DELETE", "/v1/rules/9"): (403, 403, 404),
+            ("POST", "/v1/rules/9/test"): (403, 403, 404),
             ("GET", "/v1/devices/999/log"): (403, 403, 404),
             ("POST", "/v1/devices/999/tokens"): (403, 403, 404), ("GET", path + "/commands"): (403, 200, 200),
             ("POST", path + "/commands"): (403, 403, 400), ("DELETE", path + "/commands/c-5"): (403, 403, 404),

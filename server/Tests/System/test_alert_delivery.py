@@ -76,6 +76,26 @@ class Webhooks(DeliveryTest):
         self.assertEqual(log.count("rule '500' sends by webhook is accepted again"), 1, log)
         self.assertNotIn("BAD   alerts", self.doctor())
 
+    def test_a_test_shows_at_once_whether_it_arrives(self):
+        """Nothing of it is listed, counted or tried again."""
+        self.begin()
+        rule = self.rule(webhook=self.hook.url("/hook?key=1"), mail=[ADA])
+        results = self.ask("POST", f"/v1/rules/{rule['id']}/test").json["results"]
+        self.assertEqual([(result["channel"], result["result"]) for result in results], [("webhook", "sent"), ("mail", "failed")])
+        self.assertEqual(results[0]["address"], self.hook.url("/…"))
+        self.assertEqual(results[1]["reason"], "no mail server is configured: set smtp and smtp_from")
+        call = self.hook.calls[0]
+        self.assertTrue(call.is_signed(rule["secret"]))
+        self.assertEqual((call.json["id"], call.json["type"]), (call.id, "test"))
+        self.assertEqual(call.json["text"], "a test of the rule depot: nothing has happened")
+        self.assertEqual(call.json["data"], {"rule": {"id": rule["id"], "name": "depot"}})
+        self.hook.ways["/hook?key=1"] = 500
+        failed = self.ask("POST", f"/v1/rules/{rule['id']}/test").json["results"][0]
+        self.assertEqual((failed["result"], failed["reason"]), ("failed", "answered 500"))
+        self.assertEqual(self.ask("GET", "/v1/alerts").json["alerts"], [])
+        self.assertEqual(self.metric('beekon_server_alerts_total{channel="webhook",result="failed"}'), 0)
+        self.assertEqual(self.ask("POST", "/v1/rules/999/test").status, 404)
+
     def test_an_answer_without_end_is_accepted_and_not_read(self):
         self.begin()
         self.rule(webhook=self.hook.url("/huge"))
@@ -127,6 +147,17 @@ class Webhooks(DeliveryTest):
 
 @needs_aiosmtpd
 class Mails(DeliveryTest):
+    def test_a_test_goes_to_each_address(self):
+        sink = self.sink()
+        self.begin(sink=sink)
+        rule = self.rule(mail=[ADA, BOB])
+        results = self.ask("POST", f"/v1/rules/{rule['id']}/test").json["results"]
+        self.assertEqual([(result["address"], result["result"]) for result in results], [(ADA, "sent"), (BOB, "sent")])
+        self.assertEqual({mail.recipient for mail in sink.mails}, {ADA, BOB})
+        for mail in sink.mails:
+            self.assertEqual(mail.defects, [])
+            self.assertIn("a test of the rule depot: nothing has happened", mail.text)
+
     def test_one_mail_tells_all_that_has_happened(self):
         sink = self.sink()
         self.begin(sink=sink)

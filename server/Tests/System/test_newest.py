@@ -153,6 +153,15 @@ class Newest(ServerTest):
                 wanted = "".join("\ufffd" if char in "\ufffe\uffff\u0001\u000b\u001f" else char for char in name)
                 self.assertEqual(found.text, wanted)
 
+    def test_gpx_begins_a_segment_after_a_gap(self):
+        """More than ten minutes; not where they are exactly ten."""
+        start = self.now() - 7_200_000
+        for first in (start, start + 2000 + 600_000, start + 4000 + 1_200_001):
+            self.assertEqual(self.under_test.deliver(self.device["access_token"], envelope(3, first)).status, 200)
+        answer = self.under_test.ask("GET", f"/v1/devices/{self.device['id']}/locations?format=gpx", self.reader)
+        segments = ElementTree.fromstring(answer.body).findall("{*}trk/{*}trkseg")
+        self.assertEqual([len(segment.findall("{*}trkpt")) for segment in segments], [6, 3])
+
     def test_gpx_has_no_exponents(self):
         """Its numbers are decimals (xsd:decimal): a program that takes it at its word reads no 5e-05, beside the meridian of
         Greenwich."""

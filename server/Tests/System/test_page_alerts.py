@@ -96,6 +96,11 @@ class AlertScreenTests(PageTest):
         reader.get_by_role("combobox", name="Rule", exact=True).select_option("Theft <i>")
         reader.get_by_role("row", name=re.compile("Van Alexanderplatz External power lost")).wait_for()
         self.assertEqual(reader.get_by_role("button", name="Add a rule").count(), 0)
+        # Nobody listens at port 9.
+        page.get_by_role("button", name="Test Theft <i>").click()
+        page.get_by_role("dialog", name="Test of Theft <i>").get_by_text("http://127.0.0.1:9/…: not accepted").wait_for()
+        self.check(page, "what came of a test")
+        page.get_by_role("button", name="Close").click()
         # The webhook stays unless it is taken away.
         page.get_by_role("button", name="Edit Theft <i>").click()
         page.get_by_role("dialog").get_by_label("Kind").select_option("Silence")

@@ -54,6 +54,11 @@ package enum AlertRules {
         try read("", [], in: session)
     }
 
+    /// nil: there is no such rule.
+    package static func rule(_ id: Int64, in session: any Session) throws(StoreError) -> AlertRule? {
+        try read("WHERE r.id = $1", [.integer(id)], in: session).first?.rule
+    }
+
     private static func read(
         _ condition: String, _ values: [Cell], in session: any Session
     ) throws(StoreError) -> [RuleEntry] {

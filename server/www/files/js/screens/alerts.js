@@ -1,6 +1,6 @@
 // What rules have found, and for admins the rules.
 import { isAdmin, read, send } from "../api.js";
-import { ask, confirm, secret } from "../dialog.js";
+import { ask, confirm, panel, secret } from "../dialog.js";
 import { announce, h } from "../dom.js";
 import { alertText } from "../events.js";
 import * as fleet from "../fleet.js";
@@ -126,7 +126,8 @@ function showRules(place, known) {
             known(rules);
             rows.replaceChildren(...rules.map((rule) => h("tr", {}, h("th", { scope: "row" }, rule.name), h("td", {}, condition(rule)),
                 h("td", { "data-label": t("watches") }, watched(rule)), h("td", { "data-label": t("tells") }, [rule.webhook, ...rule.mail].filter(Boolean).join(", ") || t("this list alone")),
-                h("td", { class: "actions" }, h("button", { type: "button", "aria-label": t("Edit {name}", { name: rule.name }), onclick: () => edit(rule) }, t("Edit")), " ",
+                h("td", { class: "actions" }, rule.webhook || rule.mail.length ? [h("button", { type: "button", "aria-label": t("Test {name}", { name: rule.name }), onclick: ({ target }) => test(rule, target) }, t("Test")), " "] : [],
+                    h("button", { type: "button", "aria-label": t("Edit {name}", { name: rule.name }), onclick: () => edit(rule) }, t("Edit")), " ",
                     h("button", { type: "button", class: "danger", "aria-label": t("Remove {name}", { name: rule.name }), onclick: () => confirm(
                         t("Remove {name}?", { name: rule.name }), t("What it has found stays listed; what was not sent yet is not sent any more."), t("Remove"), async () => {
                             await send("DELETE", `/v1/rules/${rule.id}`);
@@ -137,6 +138,23 @@ function showRules(place, known) {
         } catch (problem) {
             trouble.textContent = problem.message;
             trouble.hidden = false;
+        }
+    }
+
+    /** Sends once, on each of its ways, and shows what came of it. */
+    async function test(rule, button) {
+        button.disabled = true;
+        announce(t("The test is under way."));
+        try {
+            const { results } = await (await send("POST", `/v1/rules/${rule.id}/test`)).json();
+            panel(t("Test of {name}", { name: rule.name }), h("ul", {}, results.map(({ address, result, reason }) => h("li", {}, `${address}: `,
+                h("span", { class: `state ${result === "sent" ? "done" : "failed"}` }, result === "sent" ? t("accepted") : t("not accepted")), reason ? `: ${reason}` : ""))));
+            trouble.hidden = true;
+        } catch (problem) {
+            trouble.textContent = problem.message;
+            trouble.hidden = false;
+        } finally {
+            button.disabled = false;
         }
     }
 

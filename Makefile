@@ -211,9 +211,9 @@ cross:
 	@for product in $(PRODUCTS); do etc/build/cross $(OTHER) --build $(BUILD) -- $(RELEASE) --product $$product || exit; done
 	@etc/build/binary $(BUILD)/cross/$(lastword $(OTHER))-$(firstword $(OTHER))/release $(PRODUCTS)
 
-release:  ## Packages, source, a signed apt repository, SBOM and sums of VERSION=0.1.0, with URL=, KEY= (docs/release.md)
+release:  ## Packages, source, a signed apt repository, SBOM and sums of VERSION=0.2.0, with URL=, KEY= (docs/release.md)
 	@etc/build/deps release
-	@etc/build/release $(or $(VERSION),$(error which version? VERSION=0.1.0)) --url "$(URL)" --key "$(KEY)" \
+	@etc/build/release $(or $(VERSION),$(error which version? VERSION=0.2.0)) --url "$(URL)" --key "$(KEY)" \
 	    $(addprefix --also-key ,$(ALSO_KEYS)) $(if $(PACKAGES),--packages "$(PACKAGES)") $(if $(OUT),--out "$(OUT)") \
 	    $(if $(REHEARSAL),--rehearsal)
 

@@ -48,6 +48,8 @@ CATALOGDIR ?= $(PREFIX)/lib/systemd/catalog
 export DESTDIR PREFIX BINDIR DATADIR SYSCONFDIR UNITDIR SYSUSERSDIR CATALOGDIR
 
 PRODUCTS := beekond beekonctl beekon-sim
+# What the tests of the release run besides.
+ALSO ?=
 # lld comes with the toolchain; gold, the default, warns about a function of the runtime library. -s strips. What the
 # programs export nobody loads, and it would keep alive what nothing calls: 4 % of each. release.ld leaves out 12 % more,
 # and relocations in the short form, which glibc reads since 2.36 (Debian 12), are 7 % less. What would be said for debuggers
@@ -64,7 +66,7 @@ OTHER := $(if $(ARCH)$(SUITE),$(if $(filter-out $(OWN),$(ARCH) $(SUITE)),$(or $(
 
 # The builds share one folder, and SwiftPM uses every core by itself.
 .NOTPARALLEL:
-.PHONY: help deps build run test seconds nightly on lint manuals check server server-build test-server fuzz-server simulate server-deb image image-test conservation overload fleet pictures fleet-simulation fleet-live bench-server fuzz bench soak system-test test-arm64 install uninstall deb cross release release-test server-cross clean venv
+.PHONY: help deps build programs run test seconds nightly on lint manuals check server server-build test-server fuzz-server simulate server-deb image image-test conservation overload fleet pictures fleet-simulation fleet-live bench-server fuzz bench soak system-test test-arm64 install uninstall deb cross release release-test server-cross clean venv
 
 help:  ## Show these verbs
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -73,11 +75,15 @@ deps:  ## Install what is missing on this Debian (sudo only if needed)
 	@etc/build/deps
 
 build: deps  ## Build the release: Swift runtime inside, stripped, without ICU
-	$(SWIFT_BUILD) $(RELEASE)
+	@for product in $(PRODUCTS) $(ALSO); do $(SWIFT_BUILD) $(RELEASE) --product $$product || exit; done
 	@etc/build/binary $(BUILD)/release $(PRODUCTS)
 
-run: deps build  ## Receiver, gpsd, beekond and a backend on this machine, live; DURATION=30 ends by itself
-	@DURATION="$(DURATION)" etc/demo/run --bin $(BUILD)/release
+# The same, not optimised, as `make test` builds them, too: a third of the release's time.
+programs: deps
+	@for product in $(PRODUCTS); do $(SWIFT_BUILD) --product $$product || exit; done
+
+run: programs  ## Receiver, gpsd, beekond and a backend on this machine, live; DURATION=30 ends by itself
+	@DURATION="$(DURATION)" etc/demo/run --bin $(BUILD)/debug
 
 test:  ## Build and run every test, of beekon-server, too; ONLY=name runs the Python test files of such a name
 	@etc/build/test --build $(BUILD) $(ONLY)
@@ -151,11 +157,8 @@ conservation: venv  ## 200 kills and 20 immediate stops of PostgreSQL under ten 
 overload: venv server-build  ## Ten times what beekon-server can take, and slow senders, for OVERLOAD_SECONDS=30, with the release
 	@BEEKON_SERVER_BIN="$(CURDIR)/server/.build/release" BEEKOND_OVERLOAD_SECONDS="$(OVERLOAD_SECONDS)" etc/build/server run overload
 
-fleet: deps venv  ## Ten simulated vehicles, with beekond and gpsd, and beekon-server; Ctrl-C or DURATION=60 ends them; VEHICLES=10
+fleet: programs venv  ## Ten simulated vehicles, with beekond and gpsd, and beekon-server; Ctrl-C or DURATION=60 ends them; VEHICLES=10
 	@etc/build/server deps
-	$(SWIFT_BUILD) --product beekond
-	$(SWIFT_BUILD) --product beekonctl
-	$(SWIFT_BUILD) --product beekon-sim
 	@etc/build/server build
 	@etc/demo/fleet --bin $(BUILD)/debug --server server/.build/release --vehicles $(or $(VEHICLES),10) \
 	    $(if $(DURATION),--duration $(DURATION))
@@ -211,9 +214,9 @@ cross:
 	@for product in $(PRODUCTS); do etc/build/cross $(OTHER) --build $(BUILD) -- $(RELEASE) --product $$product || exit; done
 	@etc/build/binary $(BUILD)/cross/$(lastword $(OTHER))-$(firstword $(OTHER))/release $(PRODUCTS)
 
-release:  ## Packages, source, a signed apt repository, SBOM and sums of VERSION=0.1.0, with URL=, KEY= (docs/release.md)
+release:  ## Packages, source, a signed apt repository, SBOM and sums of VERSION=0.2.0, with URL=, KEY= (docs/release.md)
 	@etc/build/deps release
-	@etc/build/release $(or $(VERSION),$(error which version? VERSION=0.1.0)) --url "$(URL)" --key "$(KEY)" \
+	@etc/build/release $(or $(VERSION),$(error which version? VERSION=0.2.0)) --url "$(URL)" --key "$(KEY)" \
 	    $(addprefix --also-key ,$(ALSO_KEYS)) $(if $(PACKAGES),--packages "$(PACKAGES)") $(if $(OUT),--out "$(OUT)") \
 	    $(if $(REHEARSAL),--rehearsal)
 

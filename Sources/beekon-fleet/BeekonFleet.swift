@@ -18,7 +18,7 @@ struct BeekonFleet: ParsableCommand {
               beekon-fleet 10000 --scenario power --chart power.svg
               beekon-fleet 50 --hours 2 --url http://127.0.0.1:8080/v1/batches --tokens tokens.txt --speed-up 60
             """,
-        version: "0.1.0")
+        version: "0.2.0")
 
     @Argument(help: .init("How many, 1 to 1,000,000.", valueName: "vehicles"))
     var vehicles: Int

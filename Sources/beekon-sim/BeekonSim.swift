@@ -15,7 +15,7 @@ struct BeekonSim: ParsableCommand {
               gpsd -N -n -S 2950 udp://127.0.0.1:2951 &
               beekon-sim --udp 127.0.0.1:2951
             """,
-        version: "0.1.0")
+        version: "0.2.0")
 
     @OptionGroup(title: "Output (choose one)")
     var destination: Destination

@@ -1,4 +1,5 @@
 import ArgumentParser
+internal import ControlProtocol
 import ControlTool
 import Glibc
 internal import Linux
@@ -20,7 +21,7 @@ struct Beekonctl: ParsableCommand {
             EXIT CODES follow sysexits.h: 0 done, 64 usage, 65 data refused, 69 beekond not reachable, 74 input or \
             output, 75 try again later, 76 refused, and retrying does not help, 77 permission, 78 configuration.
             """,
-        version: "0.1.0",
+        version: Release.version,
         groupedSubcommands: [
             CommandGroup(
                 name: "See",

@@ -179,7 +179,7 @@ class BareTests(CtlTest):
         self.assertEqual(os.listdir("/proc"), [])
         ctl = program("beekonctl")
         # As init does in early boot: a full path, and a name that is no path.
-        self.assertIn("0.1.0", self.run_ctl(daemon, "--version").stdout)
+        self.assertIn("0.2.0", self.run_ctl(daemon, "--version").stdout)
         self.assertIn("no errors", self.run_ctl(daemon, "config", "check", good).stdout)
         self.assertIn("batch_size", self.run_ctl(daemon, "config", "check", bad, code=78).stderr)
         self.run_ctl(daemon, "config", "check", "/nonexistent", code=78)

@@ -104,7 +104,7 @@ def location(index: int, time_ms: int, latitude: float, longitude: float, sessio
 def status(**parts) -> dict:
     """A daemon on a good day; a dictionary replaces single values of a part."""
     found: dict = {
-        "version": "0.1.0", "install_id": "0190c1a4-aaaa-7bbb-8ccc-ddddeeeeffff", "state": "tracking",
+        "version": "0.2.0", "install_id": "0190c1a4-aaaa-7bbb-8ccc-ddddeeeeffff", "state": "tracking",
         "session_id": "0190d4e0-1234-7000-8000-aabbccddeeff", "session_started_at": iso(1_781_500_000_000),
         "uptime_seconds": 7200, "geofences": 0, "degraded": [],
         "source": {"health": "ok", "device": "/dev/ttyS1", "mode": 3, "satellites_used": 9, "satellites_visible": 14,

@@ -10,7 +10,7 @@ enum Description {
     }
 
     static let text = #"""
-        {"openapi":"3.1.0","info":{"title":"beekon-server","version":"0.1.0","description":"The backend of beekond: uploads, devices and where they have been."},
+        {"openapi":"3.1.0","info":{"title":"beekon-server","version":"0.2.0","description":"The backend of beekond: uploads, devices and where they have been."},
         "paths":{
         "/v1/batches":{"post":{"operationId":"upload","summary":"Stores a batch of locations (etc/envelope.schema.json). Answered when it can no longer be lost.",
         "security":[{"device":[]}],"responses":{"200":{"description":"Stored, or known already.",

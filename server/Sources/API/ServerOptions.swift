@@ -5,7 +5,7 @@ package import Page
 /// How the server is set up. The numbers together keep it below 80 MB.
 package struct ServerOptions: Sendable {
     /// Version of beekon-server.
-    package static let version = "0.1.0"
+    package static let version = "0.2.0"
 
     /// Where it listens.
     package enum Address: Equatable, Sendable, CustomStringConvertible {

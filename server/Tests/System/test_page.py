@@ -161,7 +161,7 @@ class ScreenTests(PageTest):
         box = page.locator(".map").bounding_box()
         page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         plate.get_by_role("heading", name="Courier 8").wait_for()
-        plate.get_by_role("link", name="Its day").click()
+        plate.get_by_role("link", name="Show the day").click()
         page.get_by_role("heading", name="Courier 8").wait_for()
 
     @staticmethod

@@ -144,7 +144,7 @@ class SafetyTests(PageTest):
         self.tab_to(page, "Courier 7")
         page.keyboard.press("Enter")
         page.get_by_label("The vehicle that is selected").get_by_role("heading", name="Courier 7").wait_for()
-        self.tab_to(page, "Its day", back=True)
+        self.tab_to(page, "Show the day", back=True)
         page.keyboard.press("Enter")
         page.get_by_role("heading", name="Courier 7").wait_for()
         self.tab_to(page, "Trips")

@@ -147,7 +147,7 @@ export default {
     "Map of the fleet": "Karte der Flotte",
     "Place": "Standort",
     "Ignition": "Zündung",
-    "Its day": "Verlauf",
+    "Show the day": "Verlauf",
     "Follow": "Folgen",
     "Zoom in": "Vergrößern",
     "Zoom out": "Verkleinern",

@@ -90,7 +90,7 @@ export function screen(main, parts, values) {
         } else {
             plate.dataset.vehicle = vehicle.id;
             plate.replaceChildren(facts, h("div", { class: "row" },
-                h("a", { class: "button", href: address(["vehicle", vehicle.id]) }, t("Its day")),
+                h("a", { class: "button", href: address(["vehicle", vehicle.id]) }, t("Show the day")),
                 h("button", { type: "button", onclick: () => { follows = !follows; note({ follow: follows ? "1" : "" }); select(vehicle.id, follows); } }, t("Follow")),
                 h("button", { type: "button", class: "plain", onclick: () => select(null) }, t("Close"))));
         }

@@ -468,6 +468,13 @@ class ScreenTests(PageTest):
         self.assertEqual(rows.locator("th, td").all_inner_texts()[2:4], ["3", "35.0 km"])
         page.get_by_label("Rows").select_option("fleet")
         page.wait_for_function("document.querySelectorAll('tbody tr').length === 2")
+        # Each trip by itself, and how long the vehicle stood before it.
+        page.get_by_label("Rows").select_option("trip")
+        page.wait_for_function("document.querySelectorAll('tbody tr').length === 3")
+        cells = [row.locator("th, td").all_inner_texts() for row in rows.all()]
+        self.assertEqual([cell[1:2] + cell[6:10] for cell in cells], [
+            [shown[0], "0", "0 s", "08:00", "08:30"], [shown[0], "1", "30 min", "09:00", "09:20"], [shown[1], "0", "0 s", "23:50", "00:15"]])
+        self.assertIn(f"from={first + datetime.timedelta(hours=9):%Y-%m-%d}", rows.nth(1).get_by_role("link").get_attribute("href") or "")
         # A row leads to the day.
         page.get_by_label("Rows").select_option("day")
         rows.first.get_by_role("link").click()

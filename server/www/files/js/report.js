@@ -4,6 +4,7 @@ import { speedOf } from "./status.js";
 
 /** What can be summed up: the key of a trip's row. */
 const keys = {
+    trip: (trip) => `${trip.device} ${trip.start}`,
     day: (trip) => `${trip.device} ${trip.day}`,
     vehicle: (trip) => String(trip.device),
     fleet: (trip) => trip.day,
@@ -16,9 +17,9 @@ function read(trip) {
 }
 
 /**
- * Rows of a report, each with its sums. A stop is what lies between two trips of a vehicle on one day.
+ * Rows of a report, each with its sums. A stop is what lies between two trips of a vehicle on one day; it stands with the second.
  * @param trips as the server tells them: by vehicle and time
- * @param by "day": each day of each vehicle; "vehicle"; "fleet": each day
+ * @param by "trip": each trip; "day": each day of each vehicle; "vehicle"; "fleet": each day
  */
 export function rowsOf(trips, by) {
     const rows = new Map();

@@ -305,6 +305,7 @@ export default {
     "It failed in the vehicle": "Im Fahrzeug fehlgeschlagen",
 
     // Reports.
+    "Each trip, and the stop before it": "Jede Fahrt, mit dem Stopp davor",
     "By vehicle and day": "Nach Fahrzeug und Tag",
     "By vehicle": "Nach Fahrzeug",
     "By day": "Nach Tag",
@@ -482,6 +483,8 @@ export default {
     "Add": "Anlegen",
     "Edit": "Bearbeiten",
     "Edit {name}": "{name} bearbeiten",
+    "accepted": "angenommen",
+    "not accepted": "nicht angenommen",
     "Test {name}": "{name} testen",
     "Test": "Testen",
     "Test of {name}": "Test von {name}",

@@ -10,7 +10,7 @@ import { address, note } from "../router.js";
 const PAGE = 300, DAY = 86_400_000;
 /** Days of vehicles that a browser bears: some eight trips each. */
 const MOST = 20_000;
-const choices = { day: t("By vehicle and day"), vehicle: t("By vehicle"), fleet: t("By day") };
+const choices = { trip: t("Each trip, and the stop before it"), day: t("By vehicle and day"), vehicle: t("By vehicle"), fleet: t("By day") };
 
 export function screen(main, parts, values) {
     const today = dayOf(fleet.now());
@@ -112,7 +112,7 @@ export function screen(main, parts, values) {
     }
 
     function link(row) {
-        const [first, last] = row.day ? rangeOf(row.day) : [];
+        const [first, last] = by === "trip" ? [row.first, row.last] : row.day ? rangeOf(row.day) : [];
         return address(["vehicle", row.device], row.day ? { from: stamp(first), to: stamp(last) } : {});
     }
 

@@ -25,8 +25,8 @@ TABLES = ("locations", "events", "vehicle_events", "batches")
 
 @functools.cache
 def programs() -> str:
-    """Folder of a PostgreSQL's programs that finds Citus: copies of those of this machine, and links to all else. A PostgreSQL looks
-    for its files from where its program is."""
+    """Folder of a PostgreSQL's programs that finds Citus: copies of those of this machine, and links to all else. A PostgreSQL
+    looks for its files from where its program is."""
     folder = tempfile.mkdtemp(prefix="beekon-citus-", dir="/tmp")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     os.chmod(folder, 0o755)
@@ -65,8 +65,8 @@ class Node(Postgres):
     def configure(self):
         with open(os.path.join(self.data, "postgresql.conf"), "a", encoding="utf-8") as file:
             file.write("shared_preload_libraries = 'citus'\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = ''\n"
-                       f"port = {self.port}\nmax_connections = 200\nshared_buffers = 64MB\nmax_prepared_transactions = 200\n"
-                       "log_min_messages = fatal\nfsync = on\n")
+                       f"port = {self.port}\nmax_connections = 200\nshared_buffers = 64MB\n"
+                       "log_min_messages = fatal\n")
 
     def address(self, database: str = "postgres") -> str:
         return f"postgresql://beekon@127.0.0.1:{self.port}/{database}"
@@ -78,8 +78,8 @@ class Node(Postgres):
 
 @functools.cache
 def distributed() -> list[tuple[str, int, str]]:
-    """Name, port and data of each node of a cluster with the tables of this version, distributed; made once for all tests of a file.
-    Copies have the same ports: one of them runs at a time."""
+    """Name, port and data of each node of a cluster with the tables of this version, distributed; made once for all tests of a
+    file. Copies have the same ports: one of them runs at a time."""
     nodes = [Node(name, new_port(), postgres.fresh()) for name in ("coordinator", *(f"worker {n + 1}" for n in range(WORKERS)))]
     for node in nodes:
         atexit.register(shutil.rmtree, node.folder, ignore_errors=True)

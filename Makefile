@@ -66,7 +66,7 @@ OTHER := $(if $(ARCH)$(SUITE),$(if $(filter-out $(OWN),$(ARCH) $(SUITE)),$(or $(
 
 # The builds share one folder, and SwiftPM uses every core by itself.
 .NOTPARALLEL:
-.PHONY: help deps build programs run test seconds nightly on lint manuals check server server-build test-server fuzz-server simulate server-deb image image-test conservation overload fleet pictures fleet-simulation fleet-live bench-server fuzz bench soak system-test test-arm64 install uninstall deb cross release release-test server-cross clean venv
+.PHONY: help deps build programs run test seconds nightly on lint manuals check server server-build test-server fuzz-server simulate server-deb image image-test conservation test-citus overload fleet pictures fleet-simulation fleet-live bench-server fuzz bench soak system-test test-arm64 install uninstall deb cross release release-test server-cross clean venv
 
 help:  ## Show these verbs
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -153,6 +153,11 @@ conservation: venv  ## 200 kills and 20 immediate stops of PostgreSQL under ten 
 	$(SWIFT_BUILD) --product beekond
 	@etc/build/server build-tests
 	@BEEKOND_BIN="$(abspath $(BUILD))/debug" BEEKOND_SERVER_KILLS="$(KILLS)" etc/build/server run conservation
+
+test-citus: venv  ## Test beekon-server on Citus, kills of each node and the cost included; CITUS=DIR, its source or where it is installed
+	@etc/build/server deps
+	@etc/build/server build-tests
+	@etc/build/citus "$(CITUS)"
 
 overload: venv server-build  ## Ten times what beekon-server can take, and slow senders, for OVERLOAD_SECONDS=30, with the release
 	@BEEKON_SERVER_BIN="$(CURDIR)/server/.build/release" BEEKOND_OVERLOAD_SECONDS="$(OVERLOAD_SECONDS)" etc/build/server run overload

@@ -40,11 +40,9 @@ struct Operation: Sendable {
             JSONString.append(trouble, to: &text)
         }
         text += Array(#","strays":["#.utf8)
-        for (place, stray) in store.strays.enumerated() {
-            if place > 0 { text.append(UInt8(ascii: ",")) }
-            JSONString.append(stray, to: &text)
-        }
+        append(store.strays, to: &text)
         text.append(UInt8(ascii: "]"))
+        if let citus = facts.citus { append(citus, to: &text) }
         try await append(copyOf: store, to: &text)
         text += Array(#","alerts":"#.utf8)
         append(alerts, to: &text)
@@ -53,6 +51,21 @@ struct Operation: Sendable {
         return Response(
             status: .ok, headers: [.contentType: "application/json"],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: text)))
+    }
+
+    private func append(_ citus: Upkeep.Citus, to text: inout [UInt8]) {
+        text += Array(#","citus":{"summary":"#.utf8)
+        JSONString.append(citus.summary, to: &text)
+        text += Array(#","troubles":["#.utf8)
+        append(citus.troubles, to: &text)
+        text += Array("]}".utf8)
+    }
+
+    private func append(_ sentences: [String], to text: inout [UInt8]) {
+        for (place, sentence) in sentences.enumerated() {
+            if place > 0 { text.append(UInt8(ascii: ",")) }
+            JSONString.append(sentence, to: &text)
+        }
     }
 
     /// How old what the standby says is, by the clock that servers note in the database each minute.

@@ -96,29 +96,28 @@ extension Reading {
         }
         var found: [FleetEvent] = []
         for table in tables {
-            let select = """
-                SELECT e.id, e.time, e.session, e.kind, e.\(table.content), e.device, d.name
-                FROM \(table.name) e JOIN devices d ON d.id = e.device WHERE \(Viewer.condition)
-                """
-            var statement = Statement(sql: select, values: [viewer.cell])
-            narrow(&statement, to: selection, before: start, "e.")
+            let select =
+                "SELECT id, time, session, kind, \(table.content), device FROM \(table.name) WHERE 1 = 1"
+            var statement = Statement(sql: select, values: [])
+            narrow(&statement, to: selection, before: start)
             if let floor {
                 let time = statement.place(Cell.integer(floor.time.milliseconds))
-                statement.sql += " AND (e.time, e.id) >= (\(time), \(statement.place(Cell.id(floor.id))))"
-            }
-            if let group = selection.group {
-                statement.sql +=
-                    " AND d.fleet_group = (SELECT id FROM fleet_groups WHERE name = \(statement.place(Cell.text(group))))"
+                statement.sql += " AND (time, id) >= (\(time), \(statement.place(Cell.id(floor.id))))"
             }
             if let crossing {
-                statement.sql += " AND e.kind = \(statement.place(Cell.integer(Int64(crossing.rawValue))))"
+                statement.sql += " AND kind = \(statement.place(Cell.integer(Int64(crossing.rawValue))))"
             } else if let kind = selection.kind {
-                statement.sql += " AND e.kind = \(statement.place(Cell.text(kind)))"
+                statement.sql += " AND kind = \(statement.place(Cell.text(kind)))"
             }
-            statement.sql +=
-                " ORDER BY e.time DESC, e.id DESC LIMIT \(statement.place(Cell.integer(Int64(limit))))"
-            for row in try session.run(statement.sql, statement.values) {
-                guard let event = event(row), let device = row[5].integer, let name = row[6].text else {
+            // Rows may come in meanwhile.
+            statement.sql += " ORDER BY time DESC, id DESC LIMIT \(looksAtOnce + 1)"
+            let rows = try session.run(statement.sql, statement.values)
+            // Not joined: with Citus, events are elsewhere.
+            let names = try names(
+                of: Set(rows.compactMap { $0[5].integer }), for: viewer, group: selection.group, from: session
+            )
+            for row in rows {
+                guard let event = event(row), let device = row[5].integer, let name = names[device] else {
                     continue
                 }
                 found.append(FleetEvent(device: device, name: name, event: event))
@@ -132,21 +131,45 @@ extension Reading {
         return (found, floor)
     }
 
+    /// Names of those of some devices that the viewer sees.
+    ///
+    /// - Parameter group: by name; those in it alone.
+    private static func names(
+        of devices: Set<Int64>, for viewer: Viewer, group: String?, from session: any Session
+    ) throws(StoreError) -> [Int64: String] {
+        var names: [Int64: String] = [:]
+        var rest = devices.sorted()[...]
+        while !rest.isEmpty {
+            let (places, numbers) = numbers(rest.prefix(mostAtOnce))
+            var statement = Statement(
+                sql: "SELECT d.id, d.name FROM devices d WHERE \(Viewer.condition) AND d.id IN (\(places))",
+                values: [viewer.cell] + numbers)
+            if let group {
+                statement.sql +=
+                    " AND d.fleet_group = (SELECT id FROM fleet_groups WHERE name = \(statement.place(Cell.text(group))))"
+            }
+            for row in try session.run(statement.sql, statement.values) {
+                if let id = row[0].integer, let name = row[1].text { names[id] = name }
+            }
+            rest = rest.dropFirst(mostAtOnce)
+        }
+        return names
+    }
+
     /// Before all others of a moment.
     private static let leastID = Cell.bytes([UInt8](repeating: 0, count: 16)).id
 
     private static func narrow(
-        _ statement: inout Statement, to selection: Selection, before start: Place, _ prefix: String
+        _ statement: inout Statement, to selection: Selection, before start: Place
     ) {
         let time = statement.place(Cell.integer(start.time.milliseconds))
-        statement.sql +=
-            " AND (\(prefix)time, \(prefix)id) < (\(time), \(statement.place(Cell.id(start.id))))"
+        statement.sql += " AND (time, id) < (\(time), \(statement.place(Cell.id(start.id))))"
         // The first column by itself: it names the partitions.
-        statement.sql += " AND \(prefix)time <= \(time)"
+        statement.sql += " AND time <= \(time)"
         let from = statement.place(Cell.integer(selection.range.lowerBound.milliseconds))
-        statement.sql += " AND \(prefix)time >= \(from)"
+        statement.sql += " AND time >= \(from)"
         if let device = selection.device {
-            statement.sql += " AND \(prefix)device = \(statement.place(Cell.integer(device)))"
+            statement.sql += " AND device = \(statement.place(Cell.integer(device)))"
         }
     }
 
@@ -155,7 +178,7 @@ extension Reading {
         of table: String, _ selection: Selection, before start: Place, from session: any Session
     ) throws(StoreError) -> Place? {
         var statement = Statement(sql: "SELECT time, id FROM \(table) WHERE 1 = 1", values: [])
-        narrow(&statement, to: selection, before: start, "")
+        narrow(&statement, to: selection, before: start)
         statement.sql +=
             " ORDER BY time DESC, id DESC LIMIT 1 OFFSET \(statement.place(Cell.integer(looksAtOnce)))"
         guard let row = try session.run(statement.sql, statement.values).first, let time = row[0].integer,

@@ -159,17 +159,24 @@ package enum Reading {
     package static func devices(
         for viewer: Viewer, _ ids: [Int64], from session: any Session
     ) throws(StoreError) -> [DeviceState] {
-        // Few statements, each of which is parsed once; no device has the number 0.
-        let size = sizes.first { $0 >= ids.count } ?? mostAtOnce
-        let places = (2..<2 + size).map { "$\($0)" }.joined(separator: ", ")
-        let numbers = ids.prefix(size) + Array(repeating: 0, count: max(0, size - ids.count))
+        let (places, numbers) = numbers(ids[...])
         let rows = try session.run(
             """
             SELECT \(stateColumns) FROM devices d
                 LEFT JOIN presence p ON p.device = d.id LEFT JOIN latest l ON l.device = d.id
             WHERE \(Viewer.condition) AND d.id IN (\(places)) ORDER BY d.id
-            """, [viewer.cell] + numbers.map { .integer($0) })
+            """, [viewer.cell] + numbers)
         return rows.compactMap { state($0) }
+    }
+
+    /// Parameters for devices, from `$2` on, and their values. Few statements come of it, each of which is parsed once.
+    ///
+    /// - Parameter ids: at most `mostAtOnce`.
+    static func numbers(_ ids: ArraySlice<Int64>) -> (places: String, values: [Cell]) {
+        let size = sizes.first { $0 >= ids.count } ?? mostAtOnce
+        // No device has the number 0.
+        let numbers = ids.prefix(size) + Array(repeating: 0, count: max(0, size - ids.count))
+        return ((2..<2 + size).map { "$\($0)" }.joined(separator: ", "), numbers.map { .integer($0) })
     }
 
     /// Devices that can be asked for at once, each with a status of up to 16 KiB.

@@ -184,6 +184,16 @@ package final class Store: Sendable {
         try PostgresHosts(address, quiet: Quieter { _ in }).accept()
     }
 
+    /// Makes the tables, unless they are there, and distributes those of vehicles over the workers of Citus.
+    ///
+    /// - Parameters:
+    ///   - address: of the coordinator.
+    ///   - shards: of each table; nil: as many as suit the workers that there are.
+    /// - Returns: what there is now, in a sentence.
+    package static func distribute(_ address: String, shards: Int?) throws(StoreError) -> String {
+        try PostgresHosts(address, quiet: Quieter { _ in }).distribute(shards: shards)
+    }
+
     /// How often the database was looked through after it had been left open, and what was found.
     package struct Checks: Equatable, Sendable {
         package var sound: UInt64 = 0

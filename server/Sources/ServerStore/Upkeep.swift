@@ -16,6 +16,16 @@ package enum Upkeep {
         package var damage: String?
         /// Where what is committed has gone; nil when it is where it belongs.
         package var loss: String?
+        /// What Citus has of it; nil: there is none.
+        package var citus: Citus?
+    }
+
+    /// What is distributed over several PostgreSQL.
+    package struct Citus: Equatable, Sendable {
+        /// How much, in a sentence.
+        package var summary: String
+        /// What is wrong with it, and what to do.
+        package var troubles: [String] = []
     }
 
     package static func facts(from session: any Session) throws(StoreError) -> Facts {
@@ -87,11 +97,17 @@ extension PostgresSession {
         func value(_ sql: String) throws(StoreError) -> Cell? { try run(sql, []).first?.first }
         let isSynced = try value("SELECT current_setting('fsync')")?.text == "on"
         let isAwaited = try value("SELECT current_setting('synchronous_commit')")?.text != "off"
-        return Upkeep.Facts(
+        var facts = Upkeep.Facts(
             program: "PostgreSQL \(try value("SELECT current_setting('server_version')")?.text ?? "")",
             schema: Int(try value("SELECT version FROM beekon_schema")?.integer ?? 0),
             size: try value("SELECT pg_database_size(current_database())")?.integer ?? 0,
             isDurable: isSynced && isAwaited, damage: nil)
+        do throws(Refusal) {
+            facts.citus = try PostgresCitus.facts(in: self)
+        } catch {
+            throw error.error
+        }
+        return facts
     }
 
     func copy(to path: String) throws(StoreError) {

@@ -124,6 +124,8 @@ enum Answer {
         var loss: String?
         /// Sentences about PostgreSQL servers that answer and are not used.
         var strays: [String]?
+        /// nil: there is none.
+        var citus: Citus?
         /// Seconds by which the standby from which lists are read is behind; nil: there is none.
         var copyLag: Int64?
         /// Why it is of no use; nil: it is, or there is none.
@@ -135,6 +137,12 @@ enum Answer {
         var retention: Int?
         var clock: Clock
         var alerts: Alerts
+
+        /// What is distributed over several PostgreSQL.
+        struct Citus: Decodable {
+            var summary: String
+            var troubles: [String]
+        }
 
         /// What is sent to webhooks and by mail.
         struct Alerts: Decodable {
@@ -167,7 +175,7 @@ enum Answer {
 
         private enum CodingKeys: String, CodingKey {
             case program, schema, size, durable, devices, users, passwords, signs, removals, damage, loss,
-                clock, map, alerts, strays
+                clock, map, alerts, strays, citus
             case copyLag = "copy_lag_seconds"
             case copyTrouble = "copy_trouble"
             case mapTrouble = "map_trouble"

@@ -12,7 +12,7 @@ struct BeekonServer: AsyncParsableCommand {
         subcommands: [
             Serve.self, DeviceCommand.self, GroupCommand.self, UserCommand.self, LinkCommand.self,
             CommandCommand.self, ClaimCommand.self, KeyCommand.self, ClockCommand.self, TimelineCommand.self,
-            Doctor.self,
+            Distribute.self, Doctor.self,
             Health.self, Backup.self, Restore.self,
         ], defaultSubcommand: Serve.self)
 }

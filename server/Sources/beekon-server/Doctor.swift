@@ -58,6 +58,10 @@ struct Doctor: AsyncParsableCommand {
         }
         if let loss = facts.loss { tell(.bad, "database: \(loss)") }
         for stray in facts.strays ?? [] { tell(.bad, "database: \(stray)") }
+        if let citus = facts.citus {
+            for trouble in citus.troubles { tell(.bad, "citus: \(trouble)") }
+            if citus.troubles.isEmpty { tell(.ok, "citus: \(citus.summary)") }
+        }
         if let trouble = facts.copyTrouble { tell(.bad, "read_database: \(trouble)") }
         if let lag = facts.copyLag {
             tell(

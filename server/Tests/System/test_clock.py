@@ -18,7 +18,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from server_support import fleet
-from server_support.postgres import BIN, Postgres
+from server_support.postgres import BIN, cluster
 from server_support.server import PROGRAM, Answer, Server, envelope, iso, uuid7
 from server_support.server_test import ServerTest
 from support.clocks import shim
@@ -273,7 +273,7 @@ class PostgresClockTests(Clocks, ServerTest):
 
     def setUp(self):
         super().setUp()
-        self.postgres = Postgres()
+        self.postgres = cluster()
         self.addCleanup(self.postgres.remove)
         self.postgres.start()
 

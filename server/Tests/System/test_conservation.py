@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from server_support.postgres import BIN, Postgres
+from server_support.postgres import BIN, cluster
 from server_support.server import PROGRAM, Server
 from support.daemon import Beekond
 from support.system_test import SystemTest
@@ -98,7 +98,7 @@ class ConservationTests(SystemTest):
 
     @unittest.skipUnless(BIN, "PostgreSQL's server is not installed")
     def test_servers_and_postgresql_killed(self):
-        postgres = Postgres()
+        postgres = cluster()
         self.addCleanup(postgres.remove)
         postgres.start()
         servers = [self.server(postgres.address()).start() for _ in range(3)]

@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from server_support.postgres import BIN, Postgres
+from server_support.postgres import BIN, cluster
 from server_support.server import FIRST_MS, PROGRAM, Server, envelope
 from server_support.server_test import ServerTest
 from server_support.vehicle import Account, Vehicle
@@ -73,7 +73,7 @@ class FleetConservationTests(SystemTest):
     def setUp(self):
         super().setUp()
         self.random = random.Random(SEED)
-        self.postgres = Postgres()
+        self.postgres = cluster()
         self.addCleanup(self.postgres.remove)
         self.postgres.start()
         self.servers = [self.server() for _ in range(3)]

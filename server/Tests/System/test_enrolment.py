@@ -18,7 +18,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from server_support.postgres import BIN, Postgres
+from server_support.postgres import BIN, cluster
 from server_support.server import Answer, Server, envelope
 from server_support.server_test import ServerTest
 from support.seeds import sample
@@ -221,7 +221,7 @@ class SQLiteEnrolmentTests(Enrolments):
 @unittest.skipIf(not BIN, "no PostgreSQL: 'make deps' installs it")
 class PostgresEnrolmentTests(Enrolments):
     def setUp(self):
-        self.postgres = Postgres()
+        self.postgres = cluster()
         self.addCleanup(self.postgres.remove)
         self.postgres.start()
         super().setUp()

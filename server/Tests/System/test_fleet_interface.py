@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from server_support.postgres import BIN, Postgres
+from server_support.postgres import BIN, cluster
 from server_support.server import FIRST_MS, PROGRAM, Server, envelope, iso, uuid7
 from server_support.server_test import ServerTest
 from support.nightly import check_with_promtool
@@ -266,7 +266,7 @@ class FleetInterfaceTests(ServerTest):
 
     @unittest.skipUnless(BIN, "PostgreSQL's server is not installed")
     def test_live_across_servers(self):
-        postgres = Postgres()
+        postgres = cluster()
         self.addCleanup(postgres.remove)
         postgres.start()
         servers = []

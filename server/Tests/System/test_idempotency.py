@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from server_support.postgres import BIN, Postgres
+from server_support.postgres import BIN, cluster
 from server_support.server import Server, envelope, uuid7
 from server_support.server_test import ServerTest
 
@@ -21,7 +21,7 @@ ROWS = 40
 class IdempotencyTests(ServerTest):
     def setUp(self):
         super().setUp()
-        self.postgres = Postgres().start()
+        self.postgres = cluster().start()
         self.addCleanup(self.postgres.remove)
         self.servers = []
         for _ in range(3):

@@ -15,7 +15,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from server_support.postgres import BIN, Postgres
+from server_support.postgres import BIN, cluster
 from server_support.server import PROGRAM, Answer, Server, envelope, uuid7
 from server_support.server_test import ServerTest
 
@@ -191,7 +191,7 @@ class SQLiteInstallationTests(Installations, ServerTest):
 class PostgresInstallationTests(Installations, ServerTest):
     def setUp(self):
         super().setUp()
-        self.postgres = Postgres()
+        self.postgres = cluster()
         self.addCleanup(self.postgres.remove)
         self.postgres.start()
 

@@ -17,7 +17,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from server_support.postgres import BIN, Postgres
+from server_support.postgres import BIN, cluster
 from server_support.server import Server, envelope, iso
 from server_support.server_test import ServerTest
 from support.clocks import shim
@@ -204,7 +204,7 @@ class PostgresNewestTests(Newest):
     has_week_before = False
 
     def setUp(self):
-        self.postgres = Postgres()
+        self.postgres = cluster()
         self.addCleanup(self.postgres.remove)
         self.postgres.start()
         super().setUp()

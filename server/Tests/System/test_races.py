@@ -22,7 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from server_support.postgres import BIN, Postgres
+from server_support.postgres import BIN, cluster
 from server_support.server import FIRST_MS, Answer, Server, envelope, iso
 from server_support.server_test import ServerTest
 from support.waiting import PATIENCE, wait_for
@@ -547,7 +547,7 @@ class SQLiteRaceTests(Races, ServerTest):
 class PostgresRaceTests(Races, ServerTest):
     def setUp(self):
         super().setUp()
-        self.postgres = Postgres().start()
+        self.postgres = cluster().start()
         self.addCleanup(self.postgres.remove)
         self.servers = [self.add() for _ in range(2)]
 

@@ -13,7 +13,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from server_support import fleet
-from server_support.postgres import BIN, Postgres
+from server_support.postgres import BIN, cluster
 from server_support.server import Server, iso, uuid7
 from server_support.server_test import ServerTest
 
@@ -136,7 +136,7 @@ class SQLiteReportTests(Reports):
 @unittest.skipIf(not BIN, "no PostgreSQL: 'make deps' installs it")
 class PostgresReportTests(Reports):
     def setUp(self):
-        self.postgres = Postgres()
+        self.postgres = cluster()
         self.addCleanup(self.postgres.remove)
         self.postgres.start()
         super().setUp()

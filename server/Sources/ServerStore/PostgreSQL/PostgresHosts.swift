@@ -57,9 +57,21 @@ final class PostgresHosts: Sendable {
         let (host, session, _) = try primary()
         try session.refuseSharing(address.parameters(of: host))
         try session.settle(isReader: false)
+        try session.refuseWorker()
         try session.upgrade()
         // By now there is a table for it.
         note(try session.identity(), in: session)
+    }
+
+    /// Distributes the tables of vehicles over the workers of Citus.
+    ///
+    /// - Parameter shards: of each table; nil: as many as suit the workers that there are.
+    /// - Returns: what there is now, in a sentence.
+    func distribute(shards: Int?) throws(StoreError) -> String {
+        try prepare()
+        let (_, session, _) = try primary()
+        try session.settle(isReader: false)
+        return try session.distribute(shards: shards)
     }
 
     func open(isReader: Bool) throws(StoreError) -> PostgresSession {

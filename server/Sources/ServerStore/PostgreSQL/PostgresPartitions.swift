@@ -28,9 +28,11 @@ struct PostgresPartitions {
         }
 
         /// The periods that will be needed next: this one, and the one after it, in which a fix may be a day early.
-        func periodsAhead(of now: Timestamp) -> Set<Period> {
+        ///
+        /// - Parameter isDistributed: four weeks of them, as Citus takes seconds for each, in which nobody stores.
+        func periodsAhead(of now: Timestamp, isDistributed: Bool = false) -> Set<Period> {
             let period = period(of: now)
-            return [period, period + 1]
+            return Set(period...period + (isDistributed ? 28 / rawValue : 1))
         }
     }
 
@@ -51,8 +53,9 @@ struct PostgresPartitions {
         }
     }
 
-    /// Periods of one transaction: it takes PostgreSQL half a second, for which other servers that need a new one wait.
-    private static let atOnce = 20
+    /// Periods of one transaction: it takes PostgreSQL half a second, for which other servers that need a new one wait. With Citus
+    /// it takes a second for each, for which uploads wait.
+    private static func atOnce(in session: PostgresSession) -> Int { session.isDistributed ? 1 : 20 }
     /// Days in new periods that a device may have at once, and how many more it may have after each hour. Each period stays, and makes
     /// reading slower for everybody: a vehicle that comes back after a year needs 53 weeks.
     private static let most = 60.0 * 7
@@ -146,7 +149,7 @@ struct PostgresPartitions {
         return periods
     }
 
-    private static let tables = ["locations", "events", "vehicle_events", "batches"]
+    static let tables = ["locations", "events", "vehicle_events", "batches"]
 
     /// One that there is.
     struct Partition {
@@ -235,8 +238,11 @@ struct PostgresPartitions {
     mutating func makeAhead(
         of now: Timestamp, in session: PostgresSession
     ) throws(PostgresSession.Refusal) {
-        let ahead = try look(in: session).periodsAhead(of: now)
-        _ = try make(Periods(rows: ahead, batches: ahead), for: nil, in: session)
+        let ahead = try look(in: session).periodsAhead(of: now, isDistributed: session.isDistributed)
+        // No more often, whatever others drop meanwhile.
+        for _ in ahead {
+            guard try make(Periods(rows: ahead, batches: ahead), for: nil, in: session) else { return }
+        }
     }
 
     private struct Outcome {
@@ -258,6 +264,7 @@ struct PostgresPartitions {
         let span = try self.span(in: session)
         let room: Double? = if let device { try self.room(of: device, span, in: session) } else { nil }
         var outcome = Outcome()
+        let atOnce = atOnce(in: session)
         let next = missing.all.sorted().prefix(
             min(atOnce, room.map { Int(exactly: $0.rounded(.down)) ?? 0 } ?? atOnce))
         for period in next {
@@ -269,8 +276,8 @@ struct PostgresPartitions {
                 try session.execute("RELEASE period")
                 outcome.made += 1
             } catch {
-                // What is wrong with the database is wrong with every period.
-                guard !error.error.isOfAll else { throw error }
+                // What is wrong with the database, or a worker of it, is wrong with every period.
+                guard !error.error.isOfAll, !error.sqlState.hasPrefix("08") else { throw error }
                 try session.execute("ROLLBACK TO period")
                 if droppedMeanwhile.contains(error.sqlState) {
                     outcome.dropped += 1
@@ -319,6 +326,7 @@ struct PostgresPartitions {
         if isForBatches {
             bounds.append(("batches", "'\(firstID(at: start))'", "'\(firstID(at: end))'"))
         }
+        var statements: [String] = []
         for (table, from, to) in bounds {
             let name = "\(table)_\(span.mark)\(period)"
             let found = try session.query(
@@ -333,9 +341,11 @@ struct PostgresPartitions {
                 isThere = false
             }
             if !isThere { try session.execute("CREATE TABLE \(name) (LIKE \(table) INCLUDING ALL)") }
-            try session.execute(
+            statements.append(
                 "ALTER TABLE \(table) ATTACH PARTITION \(name) FOR VALUES FROM (\(from)) TO (\(to))")
         }
+        // Last: with Citus, which then makes the shards, who stores waits from here to the end.
+        for statement in statements { try session.execute(statement) }
     }
 
     /// The least UUID with this time part.

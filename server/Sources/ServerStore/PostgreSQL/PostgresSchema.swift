@@ -4,7 +4,8 @@
 /// cannot understand, such as tokens without a pair: constraints that their statements break refuse it, as if the database could not
 /// be reached. An upload or an exchange of tokens then gets a 503, and comes again to a server that can do it.
 ///
-/// Every key begins with the device, so that tables can be distributed by it. Times are Unix milliseconds, as everywhere.
+/// Every key begins with the device. With Citus the partitioned tables are distributed by it, and all others stay at the coordinator
+/// (`PostgresCitus`): a new table needs nothing for that. Times are Unix milliseconds, as everywhere.
 enum PostgresSchema {
     static let steps = [
         """
@@ -221,6 +222,12 @@ enum PostgresSchema {
         }
     }
 
+    /// One by one, as Citus takes only one at a time for tables that it has distributed. In the body of a function no line ends
+    /// with a semicolon.
+    static func statements(of step: String) -> [String] {
+        step.split(separator: ";\n").map { String($0) }
+    }
+
     /// Servers that start together wait for each other.
     private static func tryUpgrade(_ session: PostgresSession) throws(PostgresSession.Refusal) {
         try session.atomically { () throws(PostgresSession.Refusal) in
@@ -235,7 +242,9 @@ enum PostgresSchema {
                     isLost: false)
             }
             guard version < steps.count else { return }
-            for step in steps[version...] { try session.execute(step) }
+            for statement in steps[version...].flatMap({ statements(of: $0) }) {
+                try session.execute(statement)
+            }
             try session.execute(
                 "DELETE FROM beekon_schema; INSERT INTO beekon_schema VALUES (\(steps.count))")
         }

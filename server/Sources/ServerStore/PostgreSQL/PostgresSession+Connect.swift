@@ -40,6 +40,7 @@ extension PostgresSession {
     func stage() throws(StoreError) {
         do throws(Refusal) {
             try execute(PostgresSchema.staging)
+            isDistributed = try PostgresCitus.isUsed(in: self)
         } catch {
             // 42P07: another session has left them behind.
             guard isPooled, error.sqlState == "42P07" else { throw error.error }
@@ -105,14 +106,17 @@ extension PostgresSession {
     /// For servers that reach nothing but this old primary: it tells them itself when they connect next, which is now.
     func fence(_ timeline: Int64, of system: Int64) throws(StoreError) {
         try noteTimeline(timeline, of: system)
-        try throwing { () throws(Refusal) in
-            _ = try texts(
-                """
-                SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-                WHERE application_name = 'beekon-server' AND usename = current_user
-                    AND datname = current_database() AND pid <> pg_backend_pid()
-                """)
-        }
+        try throwing { () throws(Refusal) in try endOthers() }
+    }
+
+    /// Ends the connections that servers have here.
+    func endOthers() throws(Refusal) {
+        _ = try texts(
+            """
+            SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+            WHERE application_name = 'beekon-server' AND usename = current_user
+                AND datname = current_database() AND pid <> pg_backend_pid()
+            """)
     }
 
     // MARK: Who stands between

@@ -73,8 +73,9 @@ extension PostgresSession {
                 return receipts
             }
         } catch {
-            // 23505: a row is there already. That is rare, and COPY cannot pass over it.
-            guard error.sqlState == "23505" else { throw error }
+            // 23505: a row is there already. That is rare, and COPY cannot pass over it. Citus has XX000 for all that a worker says
+            // to COPY; the second way says what it is.
+            guard error.sqlState == "23505" || error.sqlState == "XX000" else { throw error }
         }
         return try atomically(Self.beginning) { () throws(Refusal) in
             let fresh = try begin(group)
@@ -161,6 +162,11 @@ extension PostgresSession {
             return group.fresh(inserted: [], known: [:])
         }
         let batches = firsts.map { group.submission($0) }
+        guard !isDistributed else {
+            let inserted = try distributeBatches(zip(batches, firsts.map { group.digests[$0] }))
+            if !presences.isEmpty { _ = try query(Self.presence(from: 1), with: Self.presence(presences)) }
+            return try fresh(group, batches, inserted)
+        }
         let seen = presences.isEmpty ? "" : "WITH seen AS (\(Self.presence(from: 5)))"
         let rows = try query(
             """
@@ -174,7 +180,35 @@ extension PostgresSession {
                 .array(.int8, batches.map { .integer($0.received.milliseconds) }),
                 .array(.int8, firsts.map { .optional(group.digests[$0]) }),
             ] + (presences.isEmpty ? [] : Self.presence(presences)))
-        let inserted = Set(rows.compactMap { PostgresGroup.BatchKey($0) })
+        return try fresh(group, batches, Set(rows.compactMap { PostgresGroup.BatchKey($0) }))
+    }
+
+    /// Citus hands each row of VALUES to its worker; those of a SELECT it would write to files first, one for each shard.
+    private func distributeBatches(
+        _ batches: some Sequence<(Submission, Int64?)>
+    ) throws(Refusal) -> Set<PostgresGroup.BatchKey> {
+        var values: [Cell] = []
+        for (submission, digest) in batches {
+            values += [
+                .integer(submission.device), .id(submission.batch.id),
+                .integer(submission.received.milliseconds), .optional(digest),
+            ]
+        }
+        let rows = stride(from: 1, through: values.count, by: 4).map {
+            "($\($0), $\($0 + 1), $\($0 + 2), $\($0 + 3))"
+        }
+        return Set(
+            try queryOnce(
+                """
+                INSERT INTO batches(device, id, received, digest) VALUES \(rows.joined(separator: ", "))
+                ON CONFLICT DO NOTHING RETURNING device, id
+                """, values
+            ).compactMap { PostgresGroup.BatchKey($0) })
+    }
+
+    private func fresh(
+        _ group: PostgresGroup, _ batches: [Submission], _ inserted: Set<PostgresGroup.BatchKey>
+    ) throws(Refusal) -> PostgresGroup.Fresh {
         let others = batches.filter { !inserted.contains(PostgresGroup.BatchKey($0)) }
         return group.fresh(inserted: inserted, known: others.isEmpty ? [:] : try digests(of: others))
     }

@@ -27,14 +27,16 @@ final class PostgresSession: Session {
         var isUnknown = false
 
         var error: StoreError {
-            // Classes of SQLSTATE: 08 connection, 53 no resources, 57 an operator, 58 the system; 25006 a standby. 40 rolled back
-            // for another, 55P03 others held what was waited for, 57014 it took too long: all may be better another time.
+            // Classes of SQLSTATE: 53 no resources, 57 an operator, 58 the system; 25006 a standby. 40 rolled back for another,
+            // 55P03 others held what was waited for, 57014 it took too long: all may be better another time. 08 is a connection,
+            // and if it is not ours, one of Citus to a worker: other devices are on others. XX000 is what Citus says of a worker
+            // that it has lost, and PostgreSQL where two change the same table.
             let kind = String(sqlState.prefix(2))
             let isSlow = sqlState == "57014"
             let isOfAll =
-                isLost || isUnknown || sqlState == "25006"
-                || (["08", "53", "57", "58"].contains(kind) && !isSlow)
-            let isPassing = isOfAll || isSlow || kind == "40" || sqlState == "55P03"
+                isLost || isUnknown || sqlState == "25006" || (["53", "57", "58"].contains(kind) && !isSlow)
+            let isPassing =
+                isOfAll || isSlow || ["08", "40"].contains(kind) || ["55P03", "XX000"].contains(sqlState)
             var error = StoreError(
                 isPassing ? .unavailable : kind == "23" ? .conflict : .failed, operation: operation,
                 message: "PostgreSQL: \(message)\(sqlState.isEmpty ? "" : " (\(sqlState))")")
@@ -44,6 +46,8 @@ final class PostgresSession: Session {
         }
     }
 
+    /// Whether the rows of vehicles are distributed over several PostgreSQL; of a session that writes.
+    var isDistributed = false
     /// Whether another program stands between, which gives connections of its own: pgbouncer.
     private(set) var isPooled = false
     private let notices = Notices()
@@ -147,6 +151,19 @@ final class PostgresSession: Session {
         let result = PostgresResult(
             parameters.withPointers { pointers, lengths, formats in
                 PQexecPrepared(connection, name, Int32(values.count), pointers, lengths, formats, 1)
+            })
+        let rows = result.rows
+        try check(result, sql)
+        return rows
+    }
+
+    /// A statement that is parsed anew each time, as there are too many of its kind.
+    func queryOnce(_ sql: String, _ values: [Cell]) throws(Refusal) -> [[Cell]] {
+        let parameters = PostgresParameters(values.map { .cell($0) })
+        let result = PostgresResult(
+            parameters.withPointers { pointers, lengths, formats in
+                PQexecParams(
+                    connection, sql, Int32(values.count), parameters.types, pointers, lengths, formats, 1)
             })
         let rows = result.rows
         try check(result, sql)

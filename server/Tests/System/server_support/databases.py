@@ -7,7 +7,7 @@ import sqlite3
 import tempfile
 import unittest
 
-from server_support.postgres import BIN, Postgres
+from server_support.postgres import BIN, cluster
 from server_support.server import Server
 from server_support.server_test import ServerTest
 
@@ -39,7 +39,7 @@ class OnSQLite(ServerTest):
 class OnPostgres(ServerTest):
     def setUp(self):
         super().setUp()
-        self.postgres = Postgres()
+        self.postgres = cluster()
         self.addCleanup(self.postgres.remove)
         self.postgres.start()
 
@@ -58,6 +58,8 @@ class OnPostgres(ServerTest):
 
     def keep(self, table: str, condition: str):
         """Whoever deletes a row of which that is true (it is `old`) fails."""
+        if self.postgres.spreads(table):
+            self.skipTest("Citus has no triggers for what it distributes")
         self.write(
             "CREATE OR REPLACE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'kept'; END $$;"
             f"CREATE TRIGGER keep BEFORE DELETE ON {table} FOR EACH ROW WHEN ({condition}) EXECUTE FUNCTION keep()")

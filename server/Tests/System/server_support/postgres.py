@@ -70,6 +70,10 @@ class Postgres:
             ["psql", self.address(database), "-XAtq", "-c", sql], capture_output=True, text=True, check=True)
         return [line.split("|") for line in done.stdout.splitlines()]
 
+    def spreads(self, table: str) -> bool:
+        """Whether its rows lie on several PostgreSQL."""
+        return False
+
     def remove(self):
         try:
             self.stop("immediate")
@@ -77,6 +81,14 @@ class Postgres:
             # It does not run.
             pass
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def cluster() -> Postgres:
+    """What the tests of this machine take for PostgreSQL: with BEEKON_TEST_CITUS it is Citus."""
+    if os.environ.get("BEEKON_TEST_CITUS"):
+        from server_support.citus import Citus
+        return Citus()
+    return Postgres()
 
 
 def main() -> int:

@@ -67,15 +67,20 @@ class Node(Postgres):
 
     def kill(self):
         """SIGKILL of all its processes, as when the machine loses power."""
-        with open(os.path.join(self.data, "postmaster.pid"), encoding="ascii") as file:
-            postmaster = int(file.readline())
-        family = [postmaster, *children(postmaster)]
-        for pid in family:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        wait_for(lambda: not any(is_alive(pid) for pid in family), f"{self.name} has gone")
-        # Its number may be another's by now.
-        os.remove(os.path.join(self.data, "postmaster.pid"))
+        end_all(self.data, self.name)
+
+
+def end_all(data: str, name: str):
+    """SIGKILL of all processes of the PostgreSQL with this data."""
+    with open(os.path.join(data, "postmaster.pid"), encoding="ascii") as file:
+        postmaster = int(file.readline())
+    family = [postmaster, *children(postmaster)]
+    for pid in family:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: not any(is_alive(pid) for pid in family), f"{name} has gone")
+    # Its number may be another's by now.
+    os.remove(os.path.join(data, "postmaster.pid"))
 
 
 def status(pid: int) -> list:
@@ -100,8 +105,8 @@ def children(pid: int) -> list:
 class Vehicle:
     """Uploads until it is told to end, each batch until it is acknowledged, as beekond does."""
 
-    def __init__(self, servers: list, device: dict, number: int):
-        self.servers, self.token, self.number = servers, device["access_token"], number
+    def __init__(self, servers: list, device: dict, number: int, rows: int):
+        self.servers, self.token, self.number, self.rows = servers, device["access_token"], number, rows
         self.installation = uuid7(FIRST_MS + number)
         self.acknowledged: list = []
         self.statuses: Counter = Counter()
@@ -113,7 +118,7 @@ class Vehicle:
         count = 0
         while not self._end.is_set():
             count += 1
-            root = envelope(5, first_ms=FIRST_MS + count * 5000, device={
+            root = envelope(self.rows, first_ms=FIRST_MS + count * self.rows * 1000, device={
                 "install_id": self.installation, "platform": "linux", "sdk_version": "1.0.0", "model": "test"})
             ids = [row["id"] for row in root["locations"]]
             tries = 0
@@ -141,10 +146,10 @@ class Vehicle:
 
 
 class Fleet:
-    """Some vehicles."""
+    """Some vehicles, which send so many rows in a batch."""
 
-    def __init__(self, servers: list, devices: list):
-        self.vehicles = [Vehicle(servers, device, number) for number, device in enumerate(devices)]
+    def __init__(self, servers: list, devices: list, rows: int = 5):
+        self.vehicles = [Vehicle(servers, device, number, rows) for number, device in enumerate(devices)]
 
     @property
     def acknowledged(self) -> list:

@@ -13,7 +13,7 @@ package enum Nearest {
         return best.distance <= tolerance(best.candidate) ? best.candidate : nil
     }
 
-    /// So many mistakes still leave a name recognisable.
+    /// Number of mistakes that leave the name recognisable.
     private static func tolerance(_ candidate: String) -> Int {
         max(2, candidate.utf8.count / 4)
     }

@@ -91,7 +91,7 @@ package enum DestinationText {
 }
 
 extension Wire.Destination {
-    /// Nothing is queued for it.
+    /// The destination gets the newest location alone, and has no queue.
     package var isLatestOnly: Bool { deliver == "latest" }
 
     /// What became of an orphan, and what can be done, in two sentences' worth: it is not configured any more, or gets only
@@ -141,7 +141,7 @@ extension Wire.Status {
 }
 
 extension Failure {
-    /// Nobody knows of a destination.
+    /// The failure for a name that no destination has.
     package init(unknownDestination name: String) {
         self.init("there is no destination \"\(name)\": beekonctl destinations lists them", exitCode: 64)
     }

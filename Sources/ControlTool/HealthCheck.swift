@@ -19,7 +19,7 @@ package struct HealthCheck: Encodable, Sendable {
     /// A sentence each; empty when all is well.
     package let problems: [String]
 
-    /// As Nagios and its like have them: 0, 1, 2, 3.
+    /// Exit code by the convention of Nagios plugins: 0, 1, 2, 3.
     package var exitCode: Int32 {
         switch result {
         case .ok: 0

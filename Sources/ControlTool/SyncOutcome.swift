@@ -118,7 +118,7 @@ package enum SyncOutcome {
             + "shows " + (count == 1 ? "it" : "them") + rest
     }
 
-    /// Whatever is worse, they are not to be overlooked.
+    /// A clause about rows that were refused, for an outcome that says something worse.
     private static func refusedBesides(_ result: Wire.Sync.Result, _ names: DestinationNames) -> String {
         guard result.outcome != "rejected", let count = result.rejected, count > 0 else { return "" }
         let were = count == 1 ? "was" : "were"

@@ -120,7 +120,7 @@ package struct TrackPlot {
         return parts
     }
 
-    /// As many in a line as have room.
+    /// Fills lines of `width` columns with the parts.
     private static func joined(_ parts: [String], width: Int) -> [String] {
         parts.reduce(into: []) { lines, part in
             if let last = lines.last, Text.styledColumns(last) + 3 + Text.styledColumns(part) <= width {

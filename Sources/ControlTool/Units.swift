@@ -8,7 +8,7 @@ package enum Units: String, CaseIterable, Sendable {
     /// Name of the setting.
     package static let key = "display.units"
 
-    /// As the daemon's setting says; metric where it has none, or one of another version.
+    /// The units that the daemon's setting names; metric where it has none, or one of another version.
     package init(_ settings: [Wire.Setting]) {
         self.init(setting: settings.first { $0.key == Self.key }?.value)
     }

@@ -133,7 +133,7 @@ struct UploadAdvice {
             + "\(Quantity.count(sync.pending)) locations are kept."
     }
 
-    /// As many failures as the daemon requires before it lets a batch be dissolved.
+    /// Whether the batch has failed as often as the daemon requires before it may be dissolved.
     private var isOversized: Bool { sync.oversizedFailures ?? 0 >= 3 }
 
     private var oversized: String {

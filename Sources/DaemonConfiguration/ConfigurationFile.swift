@@ -6,7 +6,7 @@ struct ConfigurationFile {
 
     let path: String
     let text: String
-    /// Who may read or change it besides us.
+    /// Who may read or change the file besides us.
     let exposure: Exposure?
 
     /// Reads a configuration file.

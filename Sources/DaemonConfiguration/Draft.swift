@@ -82,7 +82,7 @@ struct DestinationDraft {
 /// The tokens of a destination.
 struct AuthDraft {
     var values = Settings.Auth()
-    /// There is a table of its own.
+    /// Whether there is a table `auth` of its own.
     var isTable = false
     /// The destination whose tokens it uses; nil: its own, if it has any.
     var sharedWith: String?
@@ -170,9 +170,9 @@ struct TemplateDraft {
     var body = TemplateBody.json
     var rootProperty = "location"
     var extrasIn = TemplateShape.ExtrasPlace.record
-    /// As written; nil: the guide's own record.
+    /// The template of a location, as written; nil: the guide's own record.
     var location: String?
-    /// As written; nil: the guide's own record.
+    /// The template of a geofence event, as written; nil: the guide's own record.
     var geofence: String?
     var compress = false
 

@@ -17,7 +17,7 @@ extension Layers {
         package let approved: Set<String>
         /// All settings of the server from now on, those that are left out included.
         package let server: [String: SettingValue]
-        /// What is in force with them.
+        /// What is in force with these values.
         package let result: Result
         /// What was changed about values to make them fit, a sentence each.
         package let notes: [String]

@@ -49,7 +49,7 @@ extension Settings {
     package enum OnIgnition: String, Sendable, CaseIterable {
         /// An event.
         case record
-        /// Also a session: it starts with ignition on, and stops some time after off.
+        /// Changes are recorded, and a session starts with ignition on and stops some time after off.
         case track
     }
 

@@ -83,11 +83,11 @@ package struct Settings: Sendable, Equatable {
 
     /// What is admitted while the vehicle stands.
     package enum StationaryMode: String, Sendable, CaseIterable {
-        /// Nothing.
+        /// Nothing is stored.
         case pause
         /// One fix every `check_in_interval_seconds`.
         case pauseWithCheckIns = "pause_with_check_ins"
-        /// Whatever the gate admits.
+        /// Fixes that the gate admits are stored.
         case keepTracking = "keep_tracking"
     }
 
@@ -111,9 +111,9 @@ package struct Settings: Sendable, Equatable {
         case warning
         /// What an operator may want to know.
         case notice
-        /// Also what is as it should be.
+        /// Lines of `notice`, and what is as it should be.
         case info
-        /// Also each stage of each request.
+        /// Lines of `info`, and each stage of each request.
         case debug
     }
 

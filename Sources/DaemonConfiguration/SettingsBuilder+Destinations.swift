@@ -41,7 +41,7 @@ extension SettingsBuilder {
 
     func isSet(_ slot: String) -> Bool { winners[slot] != nil }
 
-    /// There is a value, only none that can be used; that has been said.
+    /// Whether the value cannot be used, and a problem says so already.
     func isBroken(_ slot: String) -> Bool { problems.contains { $0.key == slot } }
 
     /// Two brokers have an opinion of their own about full stops.

@@ -164,13 +164,13 @@ struct SettingsBuilder {
 }
 
 extension Assignment {
-    /// As a field of an open table.
+    /// The value as a field of an open table.
     var field: Settings.Field {
         guard case .string(let text) = value else { return .init(name: entry ?? "", value: Secret("")) }
         return .init(name: entry ?? "", value: Secret(text))
     }
 
-    /// As the value of a field of a JSON object.
+    /// The value as that of a field of a JSON object.
     var bodyValue: BodyFields.Value {
         switch value {
         case .string(let text): .text(text)
@@ -182,7 +182,7 @@ extension Assignment {
         }
     }
 
-    /// As everybody may see it.
+    /// The value as everybody may see it, without secrets.
     var listed: Loaded.Entry {
         let name = entry.map { "\(key.name).\($0)" } ?? key.name
         var shown = value

@@ -1,7 +1,7 @@
 internal import TOML
 
 extension String {
-    /// As it may stand in a message.
+    /// The text with control characters escaped, for a message.
     var escaped: String { printable }
 
     /// No control characters, in particular no line ends and no NUL.

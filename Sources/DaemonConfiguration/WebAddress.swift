@@ -6,10 +6,10 @@ struct WebAddress {
     let host: String
     /// nil when the scheme's own is meant.
     let port: Int?
-    /// There is user info.
+    /// Whether there is user info.
     let hasUser: Bool
     let hasSecrets: Bool
-    /// There is neither user info nor anything after the port.
+    /// Whether there is neither user info nor anything after the port.
     let hasOnlyHost: Bool
 
     /// nil when `text` is no absolute URL with a host, or has characters that must be percent-encoded.

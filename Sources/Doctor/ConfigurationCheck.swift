@@ -38,7 +38,7 @@ package struct ConfigurationCheck: Encodable, Sendable {
     package let file: String
     /// Whether beekond can use the configuration.
     package var ok: Bool { problems.isEmpty }
-    /// What prevents beekond from using it.
+    /// What prevents beekond from using the configuration.
     package let problems: [Problem]
     /// What the operator should know.
     package let warnings: [String]

@@ -53,7 +53,7 @@ struct DurableFile {
         try synchroniseFolder()
     }
 
-    /// Whether this is what it says.
+    /// Whether the file says this.
     func holds(_ text: String) -> Bool {
         (try? String(contentsOfFile: path, encoding: .utf8)) == text
     }

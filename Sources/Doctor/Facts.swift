@@ -14,7 +14,7 @@ package struct Facts: Sendable {
     package enum File: Sendable, Equatable {
         /// Read, with its warnings.
         case good(warnings: [String])
-        /// There is none: all settings have their defaults.
+        /// No configuration file: all settings have their defaults.
         case missing
         /// The user may not read the file.
         case unreadable
@@ -26,7 +26,7 @@ package struct Facts: Sendable {
 
     /// The system clock and what sets it.
     package struct SystemClock: Sendable {
-        /// Whether the kernel considers it synchronised.
+        /// Whether the kernel considers the clock synchronised.
         package var isSynchronised = false
         /// Whether there is a battery-backed clock.
         package var hasRTC = false

@@ -3,7 +3,7 @@ package import ControlTool
 /// The result of one check, and what to do about it.
 package struct Finding: Encodable, Sendable, Equatable {
     package enum Result: String, Encodable, Sendable {
-        /// As it should be.
+        /// Nothing is wrong.
         case ok
         /// Wrong; the remedy says what to do.
         case failed

@@ -69,7 +69,7 @@ package struct LiveConfiguration {
         }
     }
 
-    /// Who may read what is written; nil where the package is not installed.
+    /// The group that may read what is written; nil where the package is not installed.
     static var group: gid_t? { geteuid() == 0 ? getgrnam("beekond")?.pointee.gr_gid : nil }
 
     /// Makes the daemon read the files.

@@ -12,7 +12,7 @@ enum Flight: Equatable, Sendable {
     /// A real server has it.
     case outside
 
-    /// When something becomes of it.
+    /// When something becomes of the request.
     var due: BootInstant {
         switch self {
         case .none, .outside: Agenda.never

@@ -3,7 +3,7 @@ package import Base
 /// A server as beekon-server is: one queue in front of one writer, so many connections at once, more in the kernel's backlog.
 /// Requests must come in the order of time.
 package struct ServerModel: Sendable {
-    /// What it can do.
+    /// What the server can do.
     package struct Capacity: Equatable, Sendable {
         /// Seconds of the writer for a request.
         package var request = 0.0003

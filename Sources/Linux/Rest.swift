@@ -16,7 +16,7 @@ package struct Rest: Sendable {
         self.end = end
     }
 
-    /// There is more to do at once.
+    /// No rest: there is more to do at once.
     package static var none: Rest { Rest(until: BootInstant(nanoseconds: 0)) }
 
     /// Ends it then at the latest; nil changes nothing.
@@ -31,7 +31,7 @@ package struct Rest: Sendable {
         entries.append(pollfd(fd: descriptor, events: events, revents: 0))
     }
 
-    /// Whatever ends the other ends this one, too.
+    /// Adds the descriptors and the deadline of the other: what ends that ends this one, too.
     package mutating func add(_ other: Rest) {
         entries += other.entries
         end(by: other.end)

@@ -74,7 +74,7 @@ package final class NetworkManagerLink {
     /// For poll(2); negative when the connection has ended.
     package var raw: Int32 { sd_bus_get_fd(bus) }
 
-    /// There is something to be written.
+    /// Whether there is something to be written.
     package var wantsWrite: Bool {
         let events = sd_bus_get_events(bus)
         return events > 0 && events & Int32(POLLOUT) != 0

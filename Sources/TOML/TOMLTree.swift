@@ -18,7 +18,7 @@ public enum TOMLValue: Equatable, Sendable {
 
 /// A value of a TOML document and the line it begins in.
 public struct TOMLNode {
-    /// What it is.
+    /// What the value is.
     public enum Content {
         case value(TOMLValue)
         /// Dates and times are recognised, but no setting is one.
@@ -28,7 +28,7 @@ public struct TOMLNode {
         case table(TOMLTable)
     }
 
-    /// What it is.
+    /// What the value is.
     public let content: Content
     /// From 1.
     public let line: Int

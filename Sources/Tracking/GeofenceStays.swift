@@ -18,7 +18,7 @@ struct GeofenceStays: Sendable {
             })
     }
 
-    /// There are stays whose event has not come yet.
+    /// Whether there are stays whose event has not come yet.
     var isWaiting: Bool { dwell.isWaiting }
 
     /// - Parameter seconds: what the fence asks for; nil: nothing.

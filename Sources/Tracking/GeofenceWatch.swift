@@ -24,7 +24,7 @@ struct GeofenceWatch: Equatable, Sendable {
     /// A change of state.
     struct Decision: Equatable {
         var isInside: Bool
-        /// Also false when the state was undecided.
+        /// The state before; false also where that was undecided.
         var wasInside: Bool
         var since: Timestamp
     }
@@ -82,7 +82,7 @@ struct GeofenceWatch: Equatable, Sendable {
         return (isInside ? beyond.fixes == 0 && farBeyond.fixes == 0 : within.fixes == 0) ? isInside : nil
     }
 
-    /// As many times as the accuracy: beyond, no decision asks for more.
+    /// Multiple of the accuracy: the largest distance from the edge that a decision asks for.
     static let largestMargin = 4.0
 
     /// Metres beyond the edge that an exit requires.

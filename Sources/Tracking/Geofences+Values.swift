@@ -19,7 +19,7 @@ extension Geofences {
         package var isInside: Bool?
         /// When it was added; nil for one that was added before that was kept.
         package var addedAt: Timestamp?
-        /// Who has added it; nil for one that was added before that was kept, which counts as a person's.
+        /// Who has added the fence; nil for one of an earlier version, which counts as a person's.
         package var origin: Origin?
 
         package init(

@@ -65,9 +65,9 @@ package struct Geofences: Sendable {
 
     package var count: Int { fences.count }
     package var isEmpty: Bool { fences.isEmpty }
-    /// There are some that count.
+    /// Whether there are fences that are not paused.
     package var needFixes: Bool { count > (pausesServers ? countOfServers : 0) }
-    /// As defined by the user, in no order.
+    /// The fences without their states, in no order.
     package var all: [Geofence] { fences }
 
     /// All fences with their states, in ascending order of id.

@@ -42,7 +42,7 @@ package struct Location: Equatable, Sendable {
     package var mileage: Int64?
     /// Whether the ignition was on; nil where nothing tells, or it was not known then.
     package var ignition: Bool?
-    /// As it was within the minute before; nil where there is none, or nobody is told of it.
+    /// The battery within the minute before; nil where there is none, or nobody is told of it.
     package var battery: Battery?
 
     package init(

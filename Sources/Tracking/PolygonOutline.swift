@@ -136,7 +136,7 @@ package struct PolygonOutline: Sendable {
         )
     }
 
-    /// Whether it lies inside: exactly.
+    /// Whether the coordinate lies inside: exactly.
     func contains(_ coordinate: Coordinate) -> Bool {
         let here = position(of: coordinate)
         return contains(here.x, here.y)

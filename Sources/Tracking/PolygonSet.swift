@@ -22,7 +22,7 @@ struct PolygonSet: Sendable {
     struct Question {
         /// The fence's state; nil while undecided.
         var isInside: Bool?
-        /// There is no evidence to the contrary.
+        /// Whether there is no evidence against that state.
         var isUndisputed: Bool
         /// Metres beyond the edge that an exit takes.
         var margin: Double

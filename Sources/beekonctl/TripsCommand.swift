@@ -4,7 +4,7 @@ import ControlTool
 import Glibc
 
 struct TripsCommand: ParsableCommand {
-    /// How they are printed.
+    /// How trips are printed.
     enum Format: String, CaseIterable, ExpressibleByArgument {
         case table, json, csv, gpx
     }

@@ -36,7 +36,7 @@ enum Command: Sendable {
     case locate(FixRequest)
     /// Whether the vehicle moves, for the next fix.
     case setMotion(SetMotion)
-    /// Whether it is on.
+    /// Whether the ignition is on.
     case setIgnition(Bool)
     /// In the layer of whoever asks: the server has one of its own.
     case configure([String: ProposedValue])

@@ -63,7 +63,7 @@ final class Dispatcher {
         return hadFences
     }
 
-    /// Nobody waits for it any more: the reader need not work on it.
+    /// Drops a command that nobody waits for any more: the reader need not work on it.
     func forget(_ token: Token) {
         waiters[token] = nil
         _ = hub.reader.post(.forget(token))

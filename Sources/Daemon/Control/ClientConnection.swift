@@ -7,7 +7,7 @@ internal import Tracking
 /// One client of the control socket. Its calls are answered in order; while one is under way, nothing more is read from
 /// it. Confined to the main thread.
 final class ClientConnection {
-    /// What it is waiting for.
+    /// What the client is waiting for.
     enum Activity {
         case idle
         /// The end of a command. Without an encoder, nothing is sent then: the call was `oneway`.

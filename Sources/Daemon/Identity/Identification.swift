@@ -8,7 +8,7 @@ struct Identification {
     /// What was found out about the installation.
     struct Found {
         var id: String
-        /// What was wrong with its files.
+        /// What was wrong with the files of the identity.
         var troubles: [SmallFiles.Trouble] = []
         /// There was a database at an earlier start.
         var hadDatabase = false

@@ -58,11 +58,11 @@ struct HeartbeatSnapshot: Equatable, Sendable {
     var last: Timestamp?
     /// When the next is due, unless other requests go out before; nil: never.
     var next: BootInstant?
-    /// Until when none is sent, because the server has refused one; nil: it has not.
+    /// No heartbeat is sent before this, because the server has refused one; nil: it has not.
     var pausedUntil: BootInstant?
     /// HTTP status of that answer.
     var refusal: Int?
-    /// What it said; nil: nothing.
+    /// The reason that the server gave; nil: none.
     var reason: String?
 }
 
@@ -116,7 +116,7 @@ struct StateChange: Equatable, Sendable {
     /// Whose wish decides whether to track; nil before anybody has said.
     var decidedBy: Wish.Origin?
 
-    /// Who stopped it, in two words; nil unless it is stopped.
+    /// Who stopped tracking: the user or the system; nil unless it is stopped.
     var stopReason: Reason? { state == .stopped ? reason ?? .user : nil }
 }
 

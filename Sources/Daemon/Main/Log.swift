@@ -151,7 +151,7 @@ enum Log {
         }
     }
 
-    /// As much of it as a line may have.
+    /// The text, cut to what a line may have.
     private static func cut(_ text: String) -> String {
         String(decoding: text.utf8.prefix(lineLimit), as: UTF8.self)
     }

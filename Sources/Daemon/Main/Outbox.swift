@@ -14,7 +14,7 @@ final class Outbox {
         case reader
     }
 
-    /// As many are sent without giving the memory back.
+    /// Number of messages up to which the memory is kept for the next turn.
     private static let usual = 64
 
     private let hub: Hub

@@ -5,7 +5,7 @@ internal import Systemd
 struct ServiceManager {
     /// nil where nobody watches.
     private var watchdog: Watchdog?
-    /// What it shows.
+    /// The text that the service manager shows.
     private var text = ""
     /// When it is asked for more time, while the daemon is not ready; nil once it is.
     private var pleaAt: BootInstant?

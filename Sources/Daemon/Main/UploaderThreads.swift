@@ -19,7 +19,7 @@ final class UploaderThreads {
         self.installID = installID
     }
 
-    /// As the journal and the kernel name it.
+    /// The name of the thread for the journal and the kernel.
     static func name(of destination: DestinationName) -> String {
         destination == .main ? "uploader" : "uploader " + destination.text
     }

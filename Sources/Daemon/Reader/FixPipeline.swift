@@ -271,7 +271,7 @@ struct FixPipeline {
 
 /// What begins with a session, or continues one.
 extension FixPipeline {
-    /// A session begins.
+    /// Prepares the gate and the trips for a new session.
     mutating func beginSession() {
         admission = Admission(thresholds: admission.thresholds)
         time.beginSession()

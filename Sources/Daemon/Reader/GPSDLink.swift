@@ -21,7 +21,7 @@ final class GPSDLink {
     private let random: RandomSource
     private let dialler: Dialler
     private var connection = Connection.none
-    /// As it was last noted.
+    /// The health that was noted last.
     private(set) var health = SourceHealth.released
 
     /// - Returns: nil when there is no memory for libgps.

@@ -35,7 +35,7 @@ final class IgnitionKeeper {
     private var ignition: Ignition?
     private var power: ExternalPower?
     private var lastPlace = LastPlace()
-    /// As the file has it.
+    /// What the file holds.
     private var kept: SmallFiles.VehicleMemory?
     /// The ids of the latest events, by kind.
     private var latest: [String: String] = [:]

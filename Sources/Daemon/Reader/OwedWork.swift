@@ -35,7 +35,7 @@ enum OwedWork: Sendable {
         }
     }
 
-    /// There is something to send now.
+    /// Whether the work has given a destination something to send now.
     var isDueAtOnce: Bool {
         switch self {
         case .resend, .backfill: done > 0

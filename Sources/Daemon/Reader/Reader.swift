@@ -140,7 +140,7 @@ final class Reader: Turns {
     /// The turn has had its time.
     private var isOver: Bool { stopwatch.elapsed >= Self.turnLimit }
 
-    /// Until something is due, or has come.
+    /// The rest until something is due, or has come.
     private func rest(now: BootInstant) -> Rest {
         link.discountPause(seconds: stopwatch.elapsed)
         if !backlog.isEmpty || !commands.isEmpty { return .none }

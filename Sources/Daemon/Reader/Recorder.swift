@@ -12,7 +12,7 @@ final class Recorder {
         var stored: [Location] = []
         /// Geofence events whose COMMIT has returned.
         var events: [GeofenceEvent] = []
-        /// And for what else has happened.
+        /// Other events whose COMMIT has returned.
         var vehicleEvents: [VehicleEvent] = []
         /// States of geofences have been written.
         var hasStates = false

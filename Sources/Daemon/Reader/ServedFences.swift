@@ -8,7 +8,7 @@ internal import Upload
 /// The text of a command is in the journal until it has been run. After that it says only when it came and when it was
 /// done, and a fence knows when it was added.
 struct ServedFences {
-    /// As servers name them: ours, and Transistorsoft's guide.
+    /// Names of commands that add fences: ours, and those of Transistorsoft's guide.
     static let commands = ["add_geofences", "addGeofence", "addGeofences"]
 
     private var ids: Set<String> = []

@@ -42,7 +42,7 @@ final class SessionKeeper {
     private var latest: UUIDv7?
     /// Why the file of the intent does not say what was intended; nil when there is none.
     private var lostIntent: SmallFiles.Trouble?
-    /// Who decided that, as far as it is known; nil before anybody has.
+    /// Who decided whether to track, as far as that is known; nil before anybody has.
     private(set) var wish: Wish?
     /// When a person's stop came that holds; nil where that is not known, and while none does.
     private(set) var stoppedAt: Timestamp?

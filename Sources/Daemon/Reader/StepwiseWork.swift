@@ -67,7 +67,7 @@ final class StepwiseWork {
 
     /// One is under way, or has failed and is tried again.
     var isDeleting: Bool { deletion != nil }
-    /// What it covers; nil: everything.
+    /// The time up to which rows are deleted; nil: all of them.
     var cutoff: Timestamp? { deletion?.work.cutoff }
     /// When a deletion that has failed is tried again.
     var retryAt: BootInstant? { deletion?.retryAt }

@@ -45,7 +45,7 @@ final class Configurator {
         /// nil: nobody waits for it.
         var token: Token?
         var removed: Int
-        /// Then the answer names those that are late.
+        /// When to answer at the latest; the answer then names the uploaders that are late.
         let until: BootInstant
     }
 

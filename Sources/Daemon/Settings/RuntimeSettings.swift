@@ -7,7 +7,7 @@ internal import Linux
 /// A file of settings made while running, in the state directory: `settings.json` for those that were made here,
 /// `server-settings.json` for the server's. What it holds is not trusted.
 struct RuntimeSettings {
-    /// Who has made them.
+    /// Who has made the settings.
     enum Maker {
         case local
         case server

@@ -30,7 +30,7 @@ final class CommandRunner {
     private var wantsResults = false
     /// The number of the latest signed list that has been begun, as its file says; nil: not in this run.
     private var written: Int64?
-    /// Nothing is begun before that.
+    /// When to try again; no command is begun before. nil: at once.
     private var retryAt: BootInstant?
 
     init(port: UploaderPort, hub: Hub, outbox: Outbox) {

@@ -10,11 +10,11 @@ internal import Upload
 final class RefusalRecord {
     private let store: Store
     private let name: DestinationName
-    /// As the database says; nil: not read yet.
+    /// The counts in the database; nil: not read yet.
     private var stored: Refusals?
     /// The answer to the row that was refused; 0: the connection was closed without one.
     private(set) var status = 0
-    /// What it said; nil: nothing.
+    /// The reason that the server gave; nil: none.
     private(set) var reason: String?
 
     init(store: Store, of name: DestinationName) {

@@ -15,7 +15,7 @@ final class RequestCounts: Sendable {
         case timeout
         case network
 
-        /// As metrics and events name it.
+        /// The name in metrics and events.
         var text: String {
             switch self {
             case .status(let status): "\(status)"

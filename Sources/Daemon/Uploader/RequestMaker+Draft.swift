@@ -42,7 +42,7 @@ extension Request {
         self.init(format: name, head: stored.head, body: stored.body)
     }
 
-    /// As it is kept with its batch: nothing but the body of the usual batch.
+    /// What is kept with the batch: of the format `beekon` nothing but the body.
     var stored: StoredRequest {
         StoredRequest(format: head == nil ? nil : format.rawValue, head: head, body: body)
     }

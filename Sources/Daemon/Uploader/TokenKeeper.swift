@@ -178,7 +178,7 @@ final class TokenKeeper {
         return nil
     }
 
-    /// Nothing else is to be begun before it has ended.
+    /// Whether an exchange is under way: nothing else is to be begun before it has ended.
     var isExchanging: Bool { exchange != nil || loan?.isAsking == true }
 
     /// Goes on with the exchange that was begun.
@@ -209,7 +209,7 @@ final class TokenKeeper {
         return ended(outcome, current.mapping, isIdle: false, now: now)
     }
 
-    /// Until `advance` can do more.
+    /// The rest until `advance` can do more.
     func rest(now: BootInstant) -> Rest {
         if let loan { return loan.rest }
         var rest = exchange?.client.rest(now: now) ?? .none

@@ -9,12 +9,12 @@ internal import Upload
 final class TokenLoan {
     private let shared: SharedTokens
     private let port: UploaderPort
-    /// Where they are to be sent.
+    /// The url that the tokens are to be sent to.
     private let url: String
     private let proxy: String?
     /// What the latest request was authorised with, and refused for.
     private var refused: String?
-    /// Until when `main` is waited for, if it is asked.
+    /// When to wait for `main` no longer, if it is asked.
     private(set) var deadline: BootInstant?
 
     /// Seconds to wait for an exchange: it may take 15, and `main` may be in the middle of a request before.
@@ -96,7 +96,7 @@ final class TokenLoan {
         return now < deadline ? nil : end(.resting(seconds: Self.pause, isNetwork: false))
     }
 
-    /// Until the time is up; what `main` has to show wakes the thread.
+    /// The rest until the deadline; what `main` has to show wakes the thread.
     var rest: Rest { Rest(until: deadline) }
 
     private func end(_ check: Drain.TokenCheck) -> Drain.TokenCheck {

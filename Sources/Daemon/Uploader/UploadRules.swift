@@ -19,7 +19,7 @@ extension DrainRules {
 }
 
 extension Settings.Sync {
-    /// Nothing is queued for it: it gets the newest location.
+    /// Whether the destination gets the newest location alone, and has no queue.
     var isLatestOnly: Bool { deliver == .latest }
 
     /// Which of the pending rows its next batch holds.
@@ -33,7 +33,7 @@ extension Settings.Vehicle {
 }
 
 extension Settings {
-    /// Some destination gets only the newest location.
+    /// Whether some destination gets the newest location alone.
     var hasLatestOnly: Bool { allDestinations.contains(where: \.sync.isLatestOnly) }
 }
 

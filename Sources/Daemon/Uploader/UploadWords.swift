@@ -58,7 +58,7 @@ extension DrainOutcome.Failure {
 }
 
 extension DrainOutcome.Failure {
-    /// What follows it.
+    /// What follows the failure.
     fileprivate static func next(_ sync: Settings.Sync?) -> String {
         if sync?.isLatestOnly == true {
             return "the next attempt, with what is newest by then, follows after a pause"

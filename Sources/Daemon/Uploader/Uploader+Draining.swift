@@ -84,7 +84,7 @@ extension Uploader {
         }
     }
 
-    /// Until an answer that is awaited may have come; nil: there is more to do before.
+    /// The rest until an awaited answer may have come; nil: there is more to do before.
     private func rest(after action: Drain.Action, now: BootInstant) -> Rest? {
         switch action {
         case .awaitAnswer:
@@ -261,7 +261,7 @@ extension Uploader {
         return .done
     }
 
-    /// Nothing of it is in the store.
+    /// Carries out an action on a newest location, of which nothing is in the store.
     private func perform(
         _ action: Drain.Action, onLatest batch: FrozenBatch, now: BootInstant
     ) -> Drain.Event {

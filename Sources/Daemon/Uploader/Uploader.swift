@@ -144,7 +144,7 @@ final class Uploader: Turns {
 
     var isStopping: Bool { hasEnded || hub.board.isStopping.load(ordering: .relaxed) }
 
-    /// Until something is due, or has come.
+    /// The rest until something is due, or has come.
     private func restUntilDue(now: BootInstant) -> Rest {
         var rest = carrier.tendingRest
         rest.add(port.commands.wakeup.descriptor)
@@ -198,7 +198,7 @@ final class Uploader: Turns {
             revision: inForce.revision)
     }
 
-    /// Nothing is to be sent.
+    /// A turn without a drain: tends the connection, refreshes tokens, tells Home Assistant, or rests.
     private func idle(now: BootInstant) -> Rest {
         // Without a url there is nobody to stay connected with.
         if sync == nil { carrier.disconnect() }
@@ -233,7 +233,7 @@ final class Uploader: Turns {
         return tokenRest(now: now)
     }
 
-    /// Until the exchange of tokens can go on, or something has come.
+    /// The rest until the exchange of tokens can go on, or something has come.
     func tokenRest(now: BootInstant) -> Rest {
         var rest = tokens.rest(now: now)
         rest.add(port.commands.wakeup.descriptor)

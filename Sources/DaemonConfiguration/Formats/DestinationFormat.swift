@@ -81,7 +81,7 @@ extension Settings {
         package var isOneRow: Bool { own.isOneRow }
         /// Events are part of it, of geofences at least.
         package var carriesEvents: Bool { own.carriesGeofenceEvents }
-        /// So are events of other kinds.
+        /// Whether events of other kinds than geofences are sent to the destination.
         package var carriesVehicleEvents: Bool { name.traits.vehicleEvents == .always }
         /// The battery is part of what is said of a location.
         package var carriesBattery: Bool { own.carriesBattery }

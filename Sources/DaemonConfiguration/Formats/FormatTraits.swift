@@ -24,9 +24,9 @@ package struct FormatTraits: Equatable, Sendable {
     package let namesBatch: Bool
     /// A `device_id` must be configured.
     package let needsDeviceID: Bool
-    /// Crossings of geofences are owed to a destination of this format.
+    /// Crossings of geofences are sent to a destination of this format.
     package let geofenceEvents: Place
-    /// So are events of ignition, power, trips, stays and the odometer.
+    /// Events of ignition, power, trips, stays and the odometer are sent to a destination of this format.
     package let vehicleEvents: Place
     /// What the vehicle says of itself decides whether the odometer stands in the bytes.
     package let hasOdometer: Bool

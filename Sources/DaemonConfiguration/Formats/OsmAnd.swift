@@ -21,7 +21,7 @@ extension Settings {
 
     /// Unit of `speed` in a query: nothing in the request says so.
     package enum SpeedUnit: String, Sendable, CaseIterable {
-        /// As Traccar reads it, and PhoneTrack at `/log/traccar`.
+        /// Knots, which Traccar reads, and PhoneTrack at `/log/traccar`.
         case knots
         /// Metres per second, as PhoneTrack reads it at `/log/gpslogger`.
         case mps

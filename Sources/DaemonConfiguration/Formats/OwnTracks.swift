@@ -37,9 +37,9 @@ extension Settings {
     package enum MQTTVersion: String, Sendable, CaseIterable {
         /// 5, and 3.1.1 where the broker cannot.
         case auto
-        /// Nothing else: in 3.1.1 what an access list denies is acknowledged.
+        /// MQTT 5 alone: in 3.1.1 what an access list denies is acknowledged.
         case five = "5"
-        /// Nothing else, from the first connection on.
+        /// MQTT 3.1.1 alone, from the first connection on.
         case old = "3.1.1"
     }
 }

@@ -46,7 +46,7 @@ struct TarArchive {
         return gzip.compress(bytes)
     }
 
-    /// As many digits as that, the lowest of a larger number.
+    /// The number in base 8, in so many digits: the lowest of a larger one.
     private static func octal(_ number: Int64, digits: Int) -> String {
         let text = String(number, radix: 8)
         return String(repeating: "0", count: max(digits - text.count, 0)) + text.suffix(digits)

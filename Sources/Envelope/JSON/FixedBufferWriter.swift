@@ -54,14 +54,14 @@ package struct FixedBufferWriter {
         time.putISO8601(into: next(Timestamp.textSize))
     }
 
-    /// Nothing when there is no value.
+    /// Writes name and value; nothing when there is no value.
     package mutating func put(_ name: StaticString, _ value: Double?) {
         guard let value else { return }
         put(name)
         put(value)
     }
 
-    /// Nothing when there is no word; else the word and a closing quotation mark.
+    /// Writes name, word and a closing quotation mark; nothing when there is no word.
     package mutating func put(_ name: StaticString, word: String?) {
         guard let word else { return }
         put(name)

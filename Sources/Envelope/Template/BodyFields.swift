@@ -12,7 +12,7 @@ package struct BodyFields: Equatable, Sendable, CustomStringConvertible, CustomD
 
     /// Why a set of fields cannot be used.
     package struct Invalid: Error, Equatable, Sendable {
-        /// As a sentence for the operator. It never holds a value: that may be a secret.
+        /// A sentence for the operator. It never holds a value, which may be a secret.
         package let reason: String
     }
 
@@ -32,7 +32,7 @@ package struct BodyFields: Equatable, Sendable, CustomStringConvertible, CustomD
     /// By code points of the names, ascending.
     package let fields: [(name: String, value: Value)]
 
-    /// None.
+    /// No fields.
     package init() {
         fields = []
     }
@@ -84,7 +84,7 @@ package struct BodyFields: Equatable, Sendable, CustomStringConvertible, CustomD
     /// The names in UTF-8.
     var names: Set<[UInt8]> { Set(fields.map { Array($0.name.utf8) }) }
 
-    /// As `append` writes it.
+    /// The text that `append` writes.
     package var text: String {
         var bytes: [UInt8] = []
         append(to: &bytes)

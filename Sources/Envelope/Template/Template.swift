@@ -41,7 +41,7 @@ package struct Template: Equatable, Sendable {
         var isNested = false
     }
 
-    /// As it was written.
+    /// The text as it was written.
     package let source: String
     package let body: TemplateBody
     let isArray: Bool
@@ -70,7 +70,7 @@ package struct Template: Equatable, Sendable {
     /// Bytes that a record hardly exceeds, without extras: few values have more than 64.
     var size: Int { literals.count + 64 * pieces.count }
 
-    /// What it asks for.
+    /// The tags that the template has.
     package var tags: Set<TemplateTag> {
         Set(
             pieces.compactMap {

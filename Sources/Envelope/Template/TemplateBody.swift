@@ -1,6 +1,6 @@
 /// How a record becomes bytes.
 package enum TemplateBody: String, CaseIterable, Sendable {
-    /// As an object or an array, alone or among others.
+    /// An object or an array, alone or among others.
     case json
     /// A flat object, whose members become parameters: of a form, or of a url.
     case form

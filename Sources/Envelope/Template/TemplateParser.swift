@@ -8,7 +8,7 @@ struct TemplateParser {
         var name: [UInt8]
         /// Name and value as JSON.
         var text: [UInt8]
-        /// As JSON.
+        /// The value as JSON.
         var value: [UInt8]
     }
 

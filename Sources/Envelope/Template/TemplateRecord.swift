@@ -15,7 +15,7 @@ package struct TemplateRecord: Equatable, Sendable {
             self.isCharging = isCharging
         }
 
-        /// As it was stored with a row.
+        /// The battery that was stored with a row.
         package init(_ stored: Tracking.Battery?) {
             self.init(level: stored?.level, isCharging: stored?.isCharging)
         }

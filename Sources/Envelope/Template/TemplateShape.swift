@@ -15,7 +15,7 @@ package struct TemplateShape: Equatable, Sendable {
         package let key: String
         /// The name of the field that is in the way, for `params`.
         package var field: String?
-        /// As a sentence for the operator.
+        /// A sentence for the operator.
         package let reason: String
 
         package init(key: String, field: String? = nil, reason: String) {

@@ -32,7 +32,7 @@ extension TemplateTag {
         return "tags are " + known.map(\.rawValue).joined(separator: " ")
     }
 
-    /// As it stands in a template.
+    /// The tag as it stands in a template.
     var written: String { "<%= \(rawValue) %>" }
 
     /// `isMoving` becomes `is_moving`.

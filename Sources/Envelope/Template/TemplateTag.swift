@@ -44,7 +44,7 @@ package enum TemplateTag: String, CaseIterable, Sendable {
     case deviceID = "device_id"
     case installID = "install_id"
     case sessionID = "session_id"
-    /// Whether it was on.
+    /// Whether the ignition was on.
     case ignition
 
     enum Kind { case number, boolean, text }

@@ -46,7 +46,7 @@ struct BatchMembers: Equatable, Sendable {
     var first: RowKey? { runs.first?.first }
     var last: RowKey? { runs.last?.last }
 
-    /// Whether it holds this location.
+    /// Whether the batch holds this location.
     func contains(_ key: RowKey) -> Bool {
         guard let first, let last, key >= first, key <= last else { return false }
         return runs.contains { $0.contains(key) }

@@ -13,7 +13,7 @@ struct Ledger: Equatable, Sendable {
     private(set) var backlogs = [Backlog(name: .main, owed: .everything)]
     var sessions = KnownSessions()
     var extras = KnownExtras()
-    /// As the counters in the database say.
+    /// Rows that nobody has received, as the counters in the database say.
     var losses = Losses()
     /// What is left to do for the commands of servers; empty where there is nothing.
     var commands: [DestinationName: CommandCounts] = [:]

@@ -3,7 +3,7 @@ struct Pending: Equatable, Sendable {
     /// By session.
     private(set) var bySession: [Int64: Int] = [:]
     private(set) var count = 0
-    /// None lies before this one.
+    /// A lower bound: no pending row lies before this one.
     var oldest: RowKey?
     /// Dead letters.
     var rejected = 0

@@ -38,7 +38,7 @@ struct Tally: Equatable, Sendable {
         uploaded -= removed.count { $0.isUploaded }
     }
 
-    /// Nobody is owed these any more.
+    /// Counts rows that no destination is to get any more.
     mutating func paid(_ count: Int, areKept: Bool) {
         if areKept { uploaded += count } else { rows -= count }
     }

@@ -4,17 +4,17 @@ package import Tracking
 
 /// A location or event that the server refused for good.
 package struct RejectedRow: Equatable, Sendable {
-    /// As it was stored; nil when it is an event.
+    /// The location that was refused; nil when it is an event.
     package var location: Location?
-    /// As it was stored; nil when it is a location.
+    /// The event that was refused; nil when it is a location.
     package var event: RecordedEvent?
     /// The batch that was refused.
     package var batch: UUIDv7
     /// What the server answered.
     package var httpStatus: Int
-    /// When it did.
+    /// When the server refused it.
     package var rejectedAt: Timestamp
-    /// What it said; nil: nothing.
+    /// The reason that the server gave; nil: none.
     package var reason: String?
 }
 

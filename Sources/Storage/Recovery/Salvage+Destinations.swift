@@ -38,7 +38,7 @@ struct SalvagedDestinations {
         return Set(found).union([.main])
     }
 
-    /// Who was owed a row, or had ever been; nil: everybody, as it is not known.
+    /// Destinations that a row is or was pending for; nil: all of them, as that is not known.
     ///
     /// - Parameter seq: its number in that database.
     func claims(

@@ -6,7 +6,7 @@ extension Salvage {
     struct Event {
         /// With its custody, as far as it is known.
         var row: EventRow
-        /// Who refused it: it is owed to them again.
+        /// Destinations that had refused the event: it is pending for them again.
         var refusedBy: Set<DestinationName> = []
     }
 

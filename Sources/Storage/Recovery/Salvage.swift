@@ -12,7 +12,7 @@ struct Salvage: ~Copyable {
     struct Row {
         var row: LocationRow
         var isUploaded: Bool
-        /// Who refused it: it is owed to them again.
+        /// Destinations that had refused the row: it is pending for them again.
         var refusedBy: Set<DestinationName> = []
     }
 
@@ -137,7 +137,7 @@ struct Salvage: ~Copyable {
         try source(name).value("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '\(name)'") != nil
     }
 
-    /// Whether the user has deleted it.
+    /// Whether the user has deleted the row.
     func isErased(_ key: RowKey, isEvent: Bool = false) -> Bool {
         erased.contains {
             key.ts <= $0.cutoff?.milliseconds ?? .max && key.seq <= (isEvent ? $0.maxEventSeq : $0.maxSeq)

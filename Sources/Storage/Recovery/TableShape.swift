@@ -111,7 +111,7 @@ struct TreeKey: Comparable {
         return false
     }
 
-    /// As SQLite sorts them: numbers, texts, blobs, the latter two by their bytes.
+    /// Whether SQLite sorts one before the other: numbers, texts, blobs, the latter two by their bytes.
     private static func isLess(_ one: Value, _ other: Value) -> Bool {
         switch (one, other) {
         case (.integer(let one), .integer(let other)): one < other

@@ -28,7 +28,7 @@ struct UnreadablePlaces: Equatable {
         }
     }
 
-    /// Some, and not all.
+    /// Whether some places cannot be read, and others can.
     private var isSome: Bool { !all.isEmpty && read > 0 }
 
     /// Whether the verdict of a check is about reading, and the disk itself is to blame: it gives everything now, or nothing,

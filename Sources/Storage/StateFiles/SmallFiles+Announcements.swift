@@ -44,7 +44,7 @@ extension SmallFiles {
             self.version = version
         }
 
-        /// Both are about the same topics of the same broker.
+        /// Whether both are about the same topics of the same broker.
         package func isAbout(_ other: Announcement) -> Bool {
             url == other.url && installID == other.installID
         }

@@ -22,7 +22,7 @@ extension SmallFiles {
             var addedAt: Int64?
             /// Seconds; absent where no stay is recorded.
             var dwell: Double?
-            /// As `Geofences.Origin` has it; an earlier version did not keep it.
+            /// A raw value of `Geofences.Origin`; nil in a file of an earlier version.
             var origin: String?
         }
 

@@ -15,7 +15,7 @@ extension SmallFiles {
         package var sessionID: String
         /// Unix milliseconds.
         package var startedAt: Int64
-        /// Who asked for it, as `Wish.Origin` has it; nil in a file of an earlier version, which knew persons only.
+        /// A raw value of `Wish.Origin`; nil in a file of an earlier version, which knew persons only.
         package var origin: String?
         /// When, in Unix milliseconds; nil when the time was not known.
         package var decidedAt: Int64?

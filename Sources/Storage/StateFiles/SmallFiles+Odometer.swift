@@ -6,7 +6,7 @@ package import Tracking
 extension SmallFiles {
     private struct OdometerFile: Codable {
         var metres: Double
-        /// How often it has been set.
+        /// How often the odometer has been set.
         var settings: Int
         /// The last position counted, with its fix time in Unix milliseconds; absent where the next does not continue it.
         var latitude: Double?
@@ -17,7 +17,7 @@ extension SmallFiles {
     /// Times that it can have been set: once a second for a century.
     private static let mostSettings = 3_200_000_000
 
-    /// As it was last written.
+    /// The odometer as last written.
     package func readOdometer() -> Reading<Odometer.Memory> {
         let found = read(Name.odometer) { (found: OdometerFile) in
             (0...Odometer.longest).contains(found.metres) && (0...Self.mostSettings).contains(found.settings)

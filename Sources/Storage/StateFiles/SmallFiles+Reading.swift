@@ -13,7 +13,7 @@ extension SmallFiles {
         package static let intent = "intent.json"
         /// What SetExtras has changed.
         package static let extras = "extras.json"
-        /// The geofences.
+        /// The name of the file with the geofences.
         package static let geofences = "geofences.json"
         /// Which of them the vehicle is inside of.
         package static let inside = "geofences-inside.json"
@@ -39,7 +39,7 @@ extension SmallFiles {
     package struct Trouble: Equatable, Sendable {
         /// Name of the file, without its folder.
         package var name: String
-        /// What is wrong with it.
+        /// What is wrong with the file.
         package var reason: String
         /// The path under which it is kept; nil when it is not there, or could not be moved aside.
         package var aside: String?

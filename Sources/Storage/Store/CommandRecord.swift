@@ -91,7 +91,7 @@ package struct CommandRecord: Equatable, Sendable {
     /// In the order of arrival.
     let seq: Int64
     let digest: [UInt8]
-    /// Who sent it, and gets its result.
+    /// The destination whose server sent the command, and gets its result.
     package let destination: DestinationName
     package let id: String
     /// The request whose answer it came with.

@@ -8,7 +8,7 @@ package enum BatchOrder: Sendable {
 
 /// The rows that the next batch will carry, read but not yet frozen.
 package struct BatchDraft: Sendable {
-    /// Who is to get it.
+    /// The destination that the batch is for.
     package let destination: DestinationName
     /// All locations of a batch are of one session.
     package let session: UUIDv7
@@ -98,7 +98,7 @@ extension BatchDraft {
 
 /// A batch whose bytes never change any more.
 package struct FrozenBatch: Equatable, Sendable {
-    /// Who is to get it.
+    /// The destination that the batch is for.
     package let destination: DestinationName
     /// The `batch_id`.
     package let id: UUIDv7
@@ -134,7 +134,7 @@ package struct StoredRequest: Equatable, Sendable {
     package var format: String?
     /// What that format keeps besides the body; nil where the format decides everything else.
     package var head: [UInt8]?
-    /// As it goes out.
+    /// The bytes that are sent.
     package var body: [UInt8]
 
     package init(format: String? = nil, head: [UInt8]? = nil, body: [UInt8]) {
@@ -150,7 +150,7 @@ package struct Refusal: Equatable, Sendable {
     package var status: Int
     /// What the server said, in a line without secrets; nil: nothing.
     package var reason: String?
-    /// When.
+    /// When that was.
     package var time: Timestamp
 
     package init(status: Int, reason: String? = nil, time: Timestamp) {

@@ -12,7 +12,7 @@ package struct Losses: Equatable, Sendable {
     /// Never stored: storage failed, and memory was full.
     package var refused = 0
 
-    /// None by default.
+    /// Counts by what has become of the rows; all 0 by default.
     package init(dropped: Int = 0, pruned: Int = 0, expired: Int = 0, refused: Int = 0) {
         self.dropped = dropped
         self.pruned = pruned

@@ -26,7 +26,7 @@ package struct SessionTail: Equatable, Sendable {
 
 /// One start…stop run. Its counts include what has been uploaded and deleted.
 package struct SessionRecord: Equatable, Sendable {
-    /// As in the uploads.
+    /// The id that uploads name.
     package var id: UUIDv7
     /// When tracking was started.
     package var startedAt: Timestamp

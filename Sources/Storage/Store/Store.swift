@@ -22,14 +22,14 @@ package final class Store: Sendable {
         case replaced
         /// The disk kept it from being opened at the start; the next operation opens it, or says why not.
         case notOpened(StorageError)
-        /// So many events that a destination was owed are not sent to it, because its format carries none any more. Others
-        /// may still be owed them.
+        /// Events that were pending for a destination are not sent to it, because its format carries none any more.
+        /// Others may still get them.
         case uncarried(DestinationName, events: Int)
     }
 
     let path: String
     let files: any Files
-    /// How long its commits have taken.
+    /// How long commits of this store have taken.
     package let commits = CommitTimes()
     package let salvage = SalvageProgress()
     private let state: Mutex<StoreState>

@@ -32,7 +32,7 @@ package struct StoreCounts: Equatable, Sendable {
     }
 }
 
-/// What one destination is owed.
+/// What is pending for one destination, and what it has lost or refused.
 package struct DestinationCounts: Equatable, Sendable {
     /// Locations and events that it has not acknowledged.
     package var pending = 0
@@ -45,7 +45,7 @@ package struct DestinationCounts: Equatable, Sendable {
     /// The destination is not configured any more.
     package var isOrphaned = false
 
-    /// Nothing.
+    /// Nothing is pending or rejected, and nothing was lost.
     package init() {}
 
     init(_ backlog: Backlog) {

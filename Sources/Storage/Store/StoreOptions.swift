@@ -13,7 +13,7 @@ package struct StoreOptions: Equatable, Sendable {
         package var carriesEvents: Bool
         /// Entries into geofences and exits from them are among those.
         package var carriesCrossings: Bool
-        /// So are events of the vehicle.
+        /// Events of the vehicle are among those.
         package var carriesVehicleEvents: Bool
         /// The destination could have entries and exits, and is to have none, nor anything else of that kind:
         /// what is still to be sent are exits from fences that it has been told of entering.

@@ -3,7 +3,7 @@ package import Tracking
 
 /// The trip under way, as it is kept in the database.
 package struct StoredTrip: Equatable, Sendable {
-    /// As of the last stored fix.
+    /// The trip up to the last stored fix.
     package var open: Trips.Open
     /// In which boot of the machine that was; nil where that could not be told.
     package var boot: BootID?
@@ -57,7 +57,7 @@ package struct NewVehicle: Equatable, Sendable {
     /// The trip that the location belongs to; nil between trips.
     package var trip: StoredTrip?
 
-    /// As of this location.
+    /// The state of the vehicle at one location.
     package init(settings: Int, trip: StoredTrip?) {
         self.settings = settings
         self.trip = trip

@@ -4,13 +4,13 @@ internal import Tracking
 
 /// An event as a row: the mapping between the domain's words and the stored codes, in one place.
 struct EventRow {
-    /// Who has it, as stored in the column `uploaded`.
+    /// What has become of the event, as stored in the column `uploaded`.
     enum Custody: Int64 {
-        /// Somebody is owed it, or will be.
+        /// To be sent to some destination, now or later.
         case pending = 0
-        /// Kept although everybody has received it.
+        /// Kept although every destination has received it.
         case received = 1
-        /// Nobody was ever owed it: its kind is not uploaded.
+        /// For no destination: its kind is not uploaded.
         case local = 2
     }
 

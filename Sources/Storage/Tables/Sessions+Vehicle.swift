@@ -21,7 +21,7 @@ extension Sessions {
             .integer(key))
     }
 
-    /// As it was written down.
+    /// What was last written of the vehicle in this session.
     func vehicle(of key: Int64) throws(SQLiteError) -> VehicleTail {
         let row = try db.prepare("SELECT mileage, trip FROM sessions WHERE key = ?")
         try row.bind([.integer(key)])

@@ -11,7 +11,7 @@ package struct Refusals: Equatable, Sendable {
     /// Connections in a row that were closed without an answer after the request had been sent.
     package var silentCloses = 0
 
-    /// None.
+    /// No refusals.
     package init() {}
 }
 

@@ -4,7 +4,7 @@ internal import SQLite
 /// Dead letters on their way back into the queue, or out of the database, in steps of at most 1,000 rows so that fixes
 /// continue to be written.
 package struct RejectedWork: Sendable {
-    /// What happens to them.
+    /// What happens to the dead letters.
     package enum Act: Sendable {
         /// The dead letters are pending again, under their own ids, and go into new batches.
         case requeue
@@ -13,7 +13,7 @@ package struct RejectedWork: Sendable {
     }
 
     let act: Act
-    /// Who refused them.
+    /// The destination that refused the rows.
     package let destination: DestinationName
     /// No more than there were when it began: those that come meanwhile are the last in the order of rejection.
     var left: Int

@@ -5,7 +5,7 @@ internal import SQLite
 /// that are pending, frozen or dead are not changed. If interrupted, the rows reached so far are pending, and another
 /// request continues with the rest.
 package struct Resend: Sendable {
-    /// Who is to get them again.
+    /// The destination that is to get the rows again.
     package let destination: DestinationName
     let from: Int64
     let to: Int64

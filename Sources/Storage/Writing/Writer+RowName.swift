@@ -19,7 +19,7 @@ extension Writer {
         }
     }
 
-    /// Whether it is there, or was.
+    /// Whether a row of this name is there, or was.
     func wasWritten(_ name: RowName) throws(SQLiteError) -> Bool {
         if name == landed { return true }
         return try exists(name)

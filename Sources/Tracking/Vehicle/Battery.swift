@@ -21,7 +21,7 @@ package struct Battery: Equatable, Sendable {
     /// 0…1.
     package var level: Double { Double(percent) / 100 }
 
-    /// As trackers on phones have it: a full one counts; nil where nobody says.
+    /// Whether external power charges it, or has charged it fully; nil where nothing tells.
     package var isCharging: Bool? {
         switch state {
         case .unknown: nil

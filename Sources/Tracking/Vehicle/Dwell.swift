@@ -37,7 +37,7 @@ package struct Dwell: Sendable {
         due = waiting.values.map(\.due).min()
     }
 
-    /// There are stays whose event has not come yet.
+    /// Whether there are stays whose event has not come yet.
     package var isWaiting: Bool { !waiting.isEmpty }
 
     /// To be persisted with the states.

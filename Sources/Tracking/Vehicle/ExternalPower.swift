@@ -17,7 +17,7 @@ package struct ExternalPower: Equatable, Sendable {
         }
     }
 
-    /// As it was known last; nil while it never was. To be persisted.
+    /// Whether there was external power when that was last known; nil while it never was. To be persisted.
     package private(set) var isPresent: Bool?
 
     /// - Parameter isPresent: as persisted.

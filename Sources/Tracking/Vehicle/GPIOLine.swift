@@ -4,7 +4,7 @@
 /// for each request of the line), so that a gap shows. The level decides then, never a count of edges.
 package struct GPIOLine: Equatable, Sendable {
     package enum Verdict: Equatable, Sendable {
-        /// As the last edge left it.
+        /// The level after the last edge.
         case level(Bool)
         /// Events are missing: the level is to be read, and given to `reset`.
         case readAgain

@@ -98,7 +98,7 @@ package struct AuthPlan: Equatable, Sendable {
     /// Where refreshes go; nil: nowhere.
     package var refreshOrigin: TokenOrigin?
 
-    /// As configured.
+    /// The rules that the configuration gives.
     package init(
         seed: Tokens, seedEpoch: Int, isRaw: Bool, refresh: RefreshRules?, skew: Double,
         uploadOrigin: TokenOrigin, refreshOrigin: TokenOrigin?

@@ -4,7 +4,7 @@ package import Base
 package struct AuthState: Equatable, Sendable {
     /// In a word; the names are the control interface's.
     package enum Word: String, Sendable {
-        /// There are none, and no way to get any.
+        /// No credentials, and no way to get any.
         case none
         case valid
         /// A refresh is due.
@@ -14,9 +14,9 @@ package struct AuthState: Equatable, Sendable {
         case breakerOpen = "breaker_open"
     }
 
-    /// In a word.
+    /// The state in a word.
     package var word = Word.none
-    /// Why they are dead.
+    /// Why the credentials are dead.
     package var death: AuthRecord.Death?
     /// The answer of the endpoint that they died of.
     package var deathStatus: Int?

@@ -23,7 +23,7 @@ package struct Authenticator: Sendable {
     package enum Answer: Equatable, Sendable {
         /// A complete answer. `retryAfter` in seconds, when the endpoint asked for it.
         case response(status: Int, body: [UInt8], retryAfter: Double?)
-        /// None. `wasSent`: the endpoint may have received the request.
+        /// No answer. `wasSent`: the endpoint may have received the request.
         case lost(wasSent: Bool)
     }
 

@@ -42,11 +42,11 @@ package struct TokenRequest: Equatable, Sendable, CustomReflectable {
     /// Seconds that a refresh may take.
     package static let timeout = 15.0
 
-    /// Where it goes; used verbatim.
+    /// The url that the request goes to, verbatim.
     package let url: String
     /// Complete lines, `Name: value`.
     package let headers: [String]
-    /// As encoded.
+    /// The form or the JSON text.
     package let body: [UInt8]
     /// Where its answer keeps the tokens.
     package let mapping: TokenMapping

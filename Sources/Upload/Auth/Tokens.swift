@@ -19,7 +19,7 @@ package struct Tokens: Equatable, Sendable, Codable, CustomStringConvertible, Cu
         self.lifetime = lifetime
     }
 
-    /// Neither of the two.
+    /// Whether there is neither of the two.
     package var isEmpty: Bool { access == nil && refresh == nil }
 
     /// Differs whenever one of the tokens or the expiry does, and reveals nothing about them.

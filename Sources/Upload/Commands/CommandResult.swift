@@ -3,7 +3,7 @@ package import Tracking
 
 /// How a server's command went: what is journaled, streamed, listed and sent as an element of `command_results`.
 package struct CommandResult: Equatable, Sendable {
-    /// As the server knows the command.
+    /// The id that the server has given to the command.
     package let id: String
     /// Name of the command.
     package let command: String
@@ -41,7 +41,7 @@ package struct CommandResult: Equatable, Sendable {
             id: command.id, command: command.name, error: nil, value: names.isEmpty ? nil : value.canonical)
     }
 
-    /// As the journal has it.
+    /// A result that is read from the journal.
     package init(id: String, command: String, error: String?, value: String?) {
         self.id = id
         self.command = command

@@ -58,7 +58,8 @@ package struct ServerCommand: Equatable, Sendable {
 
     /// 1…128 printable ASCII characters, chosen by the server, or its batch and its place in the list.
     package let id: String
-    /// As it stands in the result: `set_config`. Of an unknown command what the server wrote, at most 64 characters.
+    /// The name in the result, such as `set_config`. Of an unknown command what the server wrote, at most 64
+    /// characters.
     package let name: String
     package let content: Content
     /// Digest of what the server wrote, without the id: 32 hexadecimal digits. An id that was seen with

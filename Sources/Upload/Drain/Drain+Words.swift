@@ -68,9 +68,9 @@ extension Drain {
         case cancelled
         /// No complete answer. `isForTime`: the time ran out while the batch was being sent.
         case failed(isForTime: Bool)
-        /// One that was not made for this request: it does not count.
+        /// An answer that was not made for this request: it does not count.
         case unmatched
-        /// None, as so many times before that it counts as a permanent refusal.
+        /// No answer, and the connection closed, so often in a row that it counts as a permanent refusal.
         case closed
         /// `canRenew`: there are credentials that a 401 or 403 may be answered with.
         case answered(Judgement, canRenew: Bool)
@@ -94,7 +94,7 @@ extension Drain {
         case resting(seconds: Double, isNetwork: Bool)
         /// There is a new pair, which must not be used before the disk has it.
         case unsaved
-        /// There is none, and none can be had.
+        /// There is no token, and none can be had.
         case dead
     }
 }

@@ -13,7 +13,7 @@ package enum DrainTrigger: Equatable, Sendable {
     /// The ignition has been switched off, or the first fix after that is stored: the power may go soon. With on_ignition =
     /// "track" the stop that follows starts a drain in back-off, too.
     case ignitionOff
-    /// As many fixes are pending as the threshold says.
+    /// So many fixes are pending that the threshold is reached.
     case threshold
     /// The vehicle has parked or set off.
     case motion

@@ -15,7 +15,7 @@ package struct Heartbeat: Equatable, Sendable {
     private var next: BootInstant?
     /// One was due, and nothing has arrived since.
     package private(set) var isOwed = false
-    /// Until when none is sent, because the server has refused one for good; nil: it has not.
+    /// No heartbeat before this, because the server has refused one for good; nil: it has not.
     private var pausedUntil: BootInstant?
 
     /// The first is due at a random moment, so that a fleet that is powered up together does not stay in step.

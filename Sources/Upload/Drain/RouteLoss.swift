@@ -7,18 +7,18 @@ package struct RouteLoss: Equatable, Sendable {
     /// A change has been seen. Before that nobody knows whether there is a route.
     private var hasChanged = false
 
-    /// Until a change is seen, there has been none since the start.
+    /// Until a change is seen, there has been no route since the start.
     package init(now: BootInstant) {
         since = now
     }
 
-    /// One is gone. If it is the first change, there was one until now.
+    /// A route is gone. If it is the first change, there was one until now.
     package mutating func vanished(now: BootInstant) {
         since = hasChanged ? since ?? now : now
         hasChanged = true
     }
 
-    /// There is one.
+    /// There is a route.
     ///
     /// - Returns: seconds without; 0 when there was another one.
     package mutating func appeared(now: BootInstant) -> Double {

@@ -17,7 +17,7 @@ package enum Verdict: Equatable, Sendable {
         /// Refusals that may be, though a server made for other clients also means an unknown vehicle by them
         /// (Traccar, 400), a quota that is used up (PhoneTrack) or a wrong url.
         case whateverMayBeMeant
-        /// None is taken for one.
+        /// No refusal is about the rows.
         case none
 
         fileprivate func include(_ status: Int) -> Bool {
@@ -84,7 +84,7 @@ package struct Judgement: Equatable, Sendable {
 
     /// The HTTP status, or the reason code of a broker.
     package var status: Int
-    /// What it means for the batch.
+    /// What the answer means for the batch.
     package var verdict: Verdict
     /// Why a 2xx is not believed; nil unless there is one that is not.
     package var doubt: Doubt?

@@ -19,7 +19,7 @@ package struct Request: Equatable, Sendable {
     package var topic: String?
     /// In place of all that follows host and port in the configured url; nil: that stays. Nothing with rows has one.
     package var path: String?
-    /// As it goes out.
+    /// The bytes that are sent.
     package var body: [UInt8]
 
     /// What `HTTPClient` can do.
@@ -29,7 +29,7 @@ package struct Request: Equatable, Sendable {
     package struct Header: Equatable, Sendable {
         /// No others: a request that is read back from the disk must not be able to bring a header of any name.
         package enum Name: String, CaseIterable, Sendable {
-            /// Who sends, for servers of OwnTracks.
+            /// The user who sends, for servers of OwnTracks.
             case limitUser = "X-Limit-U"
             /// Which of that user's devices sends.
             case limitDevice = "X-Limit-D"

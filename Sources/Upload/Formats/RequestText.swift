@@ -12,7 +12,7 @@ struct RequestText {
         bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// As a JSON string, quoted and escaped.
+    /// Adds the text as a JSON string, quoted and escaped.
     mutating func put(string: String) {
         JSONString.append(string, to: &bytes)
     }

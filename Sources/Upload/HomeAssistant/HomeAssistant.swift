@@ -8,7 +8,7 @@ package import Tracking
 package struct HomeAssistant: Equatable, Sendable {
     /// Where Home Assistant says `online` when it has started (its "birth message").
     package static let statusTopic = "homeassistant/status"
-    /// What it says then.
+    /// What Home Assistant says when it has started.
     package static let birth = Array("online".utf8)
     /// Metres, in place of an unknown accuracy, which must be a number.
     private static let assumedAccuracy: Int64 = 100

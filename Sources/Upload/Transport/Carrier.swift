@@ -153,7 +153,7 @@ package struct Carrier: ~Copyable {
     /// What has come last on the topic that is listened to beside requests, once; nil: nothing.
     package mutating func takeHeard() -> [UInt8]? { mqtt?.takeHeard() ?? nil }
 
-    /// Until `advance` can do more for the request under way.
+    /// The rest until `advance` can do more for the request under way.
     package mutating func rest(now: BootInstant) -> Rest {
         isMQTT ? mqtt?.rest(now: now) ?? .none : http.rest(now: now)
     }
@@ -208,7 +208,7 @@ package struct Carrier: ~Copyable {
 
     // MARK: While nothing is sent
 
-    /// Until `tend` has something to do.
+    /// The rest until `tend` has something to do.
     package var tendingRest: Rest { mutating get { mqtt?.tendingRest ?? Rest() } }
 
     /// Keeps a connection alive that is to stay, between two requests.

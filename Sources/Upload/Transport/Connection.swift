@@ -21,7 +21,7 @@ final class Connection {
     /// How many have been opened: another number, another connection.
     private(set) var number = 0
 
-    /// There is one, kept or in use.
+    /// Whether there is a connection, kept or in use.
     var isOpen: Bool { !sockets.isEmpty }
 
     fileprivate func opened(_ socket: Int32) {

@@ -23,7 +23,7 @@ package protocol HTTPTransport: AnyObject {
     /// Does what can be done at once, and waits for nothing.
     func advance() -> HTTPClient.Progress
 
-    /// Until `advance` can do more for the request under way.
+    /// The rest until `advance` can do more for the request under way.
     func rest(now: BootInstant) -> Rest
 
     /// Breaks off the request under way, and closes its connection.

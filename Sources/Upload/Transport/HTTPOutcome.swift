@@ -28,7 +28,7 @@ package struct Answer: Equatable, Sendable {
     package let isEarly: Bool
     /// The body; empty when it exceeds 64 KiB.
     package let body: [UInt8]
-    /// As much of it as was read.
+    /// The part of the body that was read.
     private let said: [UInt8]
 
     init(

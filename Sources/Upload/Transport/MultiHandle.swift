@@ -52,7 +52,7 @@ final class MultiHandle {
         return nil
     }
 
-    /// Until `advance` can do more.
+    /// The rest until `advance` can do more.
     func rest(now: BootInstant) -> Rest {
         var rest = Rest()
         for (socket, events) in awaited {

@@ -46,7 +46,7 @@ struct SessionLifetime: Sendable {
     private var since: BootInstant?
     /// A handshake has gone well since, so there may be a session that the next one offers.
     private var isOffering = false
-    /// Whatever the terms, there are other credentials now.
+    /// Whether credentials have changed, so that no session may be resumed, whatever the terms.
     private var isExpired = false
 
     /// A request is about to be made.

@@ -9,7 +9,7 @@ package struct TLSSessions: ~Copyable {
     private var share: OpaquePointer?
     private var lifetime = SessionLifetime()
 
-    /// None yet.
+    /// No sessions yet.
     package init() {}
 
     deinit {

@@ -86,7 +86,7 @@ final class AlertDelivery: Service {
         (calls, alarm) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// There is something to send.
+    /// Says that there is something to send.
     func wake() { alarm.yield() }
 
     var counts: Counts { state.withLock { $0.counts } }

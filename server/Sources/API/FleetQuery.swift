@@ -65,7 +65,7 @@ struct FleetQuery: Equatable {
         return text
     }
 
-    /// As `cursor` of an element has it.
+    /// Reads what `cursor` of an element says.
     private static func place(_ text: String) throws(Problem) -> Reading.Place {
         let parts = text.split(separator: ".", maxSplits: 1)
         guard parts.count == 2, let time = Int64(parts[0]), let id = UUIDv7(String(parts[1])) else {

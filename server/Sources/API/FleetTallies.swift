@@ -11,7 +11,7 @@ final class FleetTallies: Service {
     struct Result: Sendable {
         /// By group.
         var groups: [Int64?: FleetTally]
-        /// When it was begun.
+        /// When the count was begun.
         var time: Timestamp
     }
 

@@ -27,8 +27,8 @@ final class Gatekeeper: Sendable {
     /// A token that is not among those known may have been made by another server just now: whoever shows it waits until the
     /// database may be asked again. Asked at most so often for each device, so that wrong tokens are no load on it.
     private static let reload = Duration.milliseconds(500)
-    /// So many wait for that at most; wrong tokens would hold places and work that others need. Beyond, a 503: it is not known
-    /// that the token is wrong.
+    /// Callers that wait for that at most; wrong tokens would hold places and work that others need. Beyond, a 503:
+    /// it is not known that the token is wrong.
     private static let mostPatient = 16
     /// Bytes of what is remembered: 40,000 devices that upload within a minute. Those of a greater fleet are looked up.
     private static let capacity = 16 << 20

@@ -91,7 +91,7 @@ struct Ingest: Sendable {
         return submission
     }
 
-    /// Whoever is ahead of a clock that may be behind comes again.
+    /// Refuses a batch for its times; for good only where this server's clock cannot be what is wrong.
     private func judge(_ batch: Batch, from device: Int64, now: Timestamp) throws(Problem) {
         let wall = clock.wall(now)
         clock.hear(batch.sentAt, from: device)

@@ -7,7 +7,7 @@ enum LiveText {
     /// A device of which something was heard.
     struct News {
         var device: DeviceState
-        /// Nothing but where it is, and when it was heard of, has changed.
+        /// Whether only its position, and the time of its last contact, have changed.
         var isMoveAlone: Bool
     }
 

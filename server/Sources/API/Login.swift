@@ -10,7 +10,7 @@ internal import ServerStore
 ///
 /// The cookie is made by this server alone and anew with each login, so that nobody can have fixed it before. It is sent by
 /// the browser with requests of other sites' pages as little as the browser can (`SameSite=Strict`), and changes need the
-/// session's companion as well, which such a page cannot read.
+/// session's CSRF token as well, which such a page cannot read.
 struct Login: Sendable {
     let store: Store
     let bodies: BodyReader
@@ -19,7 +19,7 @@ struct Login: Sendable {
 
     /// The cookie of a browser from which a user has logged in before; it is sent with logins alone.
     private static let known = "beekon_known"
-    /// The header with the companion of the session; a name that is always valid.
+    /// The header with the CSRF token of the session; a name that is always valid.
     static let companion = HTTPField.Name("X-CSRF-Token")
 
     /// `POST /v1/login` with `{"name":…,"password":…}`
@@ -58,7 +58,7 @@ struct Login: Sendable {
         return Self.welcome(entry, request)
     }
 
-    /// Who has come in, with the cookies of the session.
+    /// The answer to a login that succeeded, with the cookies of the session.
     private static func welcome(_ entry: Passwords.Entry, _ request: Request) -> Response {
         let identity = Identity(
             caller: .user(entry.user.role), name: entry.user.name, session: entry.session,

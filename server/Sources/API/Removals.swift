@@ -13,7 +13,7 @@ struct Removals: Service {
 
     /// Between two looks for what another server, or a verb without one, has left to do.
     private static let round = Duration.seconds(60)
-    /// As long as a step took, others have their turn; and for so long at least.
+    /// The shortest pause between two steps; it is as long as the step took, if that is longer.
     private static let pause = Duration.milliseconds(5)
 
     init(store: Store, clock: ClockKeeper, logger: Logger) {
@@ -23,7 +23,7 @@ struct Removals: Service {
         (calls, alarm) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// There is something to do.
+    /// Says that there is something to do.
     func wake() { alarm.yield() }
 
     func run() async throws {

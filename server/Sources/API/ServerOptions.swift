@@ -7,14 +7,14 @@ package struct ServerOptions: Sendable {
     /// Version of beekon-server.
     package static let version = "0.2.0"
 
-    /// Where it listens.
+    /// Where the server listens.
     package enum Address: Equatable, Sendable, CustomStringConvertible {
         /// Host and port; port 0: any that is free.
         case network(host: String, port: Int)
         /// A path.
         case socket(String)
 
-        /// As it is written.
+        /// The address as options and files have it.
         package var description: String {
             switch self {
             case .network(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"

@@ -28,7 +28,7 @@ package struct CommandRights: Equatable, Sendable {
     /// The settings that a vehicle lets a server change that it has enrolled with.
     package static let tunable = ["tracking.interval_seconds", "sync.interval_seconds"]
 
-    /// As two columns have them.
+    /// What two columns of the claim say.
     fileprivate init(_ allow: Cell, _ settings: Cell) {
         self.init(allow: Self.names(allow), settings: Self.names(settings))
     }
@@ -44,7 +44,7 @@ package struct CommandRights: Equatable, Sendable {
 
 /// What a vehicle shows when it enrols, so that nobody else can ask in its place: 128 random bits.
 package struct EnrolmentNonce: Equatable, Sendable {
-    /// As it is stored. Random bits need no salt and no slow hash: nobody can try them.
+    /// What is stored of it. Random bits need no salt and no slow hash: nobody can try them.
     let hash: [UInt8]
 
     /// - Parameter text: 32 hexadecimal digits.
@@ -184,7 +184,7 @@ package enum Claims {
         return nonce.matches(known)
     }
 
-    /// As somebody may have typed it.
+    /// The code without what people add or confuse when they type it.
     private static func normalized(_ code: String) -> [UInt8] {
         code.utf8.prefix(100).compactMap { byte in
             switch byte {

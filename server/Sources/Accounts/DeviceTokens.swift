@@ -13,7 +13,7 @@ package struct TokenRecord: Equatable, Sendable {
     package var expires: Timestamp?
     /// When its pair arrived at the device; nil: it was offered, and none of it has been shown to us.
     package var used: Timestamp?
-    /// When its pair ended.
+    /// When the token's pair ended.
     package var ended: Timestamp?
 
     package init(

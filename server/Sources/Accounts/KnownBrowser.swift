@@ -34,7 +34,7 @@ package struct KnownBrowser: Equatable, Sendable {
         (self.account, self.end, self.mark) = (account, end, mark)
     }
 
-    /// As the cookie has it.
+    /// The value of the cookie.
     package var text: String { "bkk.\(account).\(end).\(Base64URL.text(mark))" }
 
     /// Whether it was made for the user with this password, and has not ended; in a time that does not tell how much of it is

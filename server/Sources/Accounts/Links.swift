@@ -7,7 +7,7 @@ package struct LinkEntry: Equatable, Sendable {
     package var id: Int64
     package var created: Timestamp
     package var expires: Timestamp
-    /// Who made it.
+    /// Who made the link.
     package var author: String
 }
 

@@ -1,9 +1,9 @@
-/// Who waits for a password to be judged, and whose turn it is. A value: who calls holds it.
+/// The queue of passwords to be judged, and whose turn it is. A value, which its caller holds.
 ///
 /// Names take turns, whoever has come first, so that many at one name are no more than one at another. Those who are known wait in
 /// a line of their own, of which one is served after each stranger, and the other way round.
 struct PasswordLine<Order: Sendable>: Sendable {
-    /// Who waits longer than a few seconds asks again.
+    /// Length of the queue at most: longer waits than a few seconds are refused, and tried again.
     static var longest: Int { 16 }
 
     private struct Turns: Sendable {

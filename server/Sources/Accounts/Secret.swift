@@ -56,10 +56,10 @@ package struct Secret: Equatable, Sendable {
         secret = String(parts[2])
     }
 
-    /// As it is shown once, and sent with each request.
+    /// The text that is shown once, and sent with each request.
     package var text: String { "bk\(kind.letter).\(owner).\(secret)" }
 
-    /// As it is stored. 256 random bits need no salt and no slow hash: nobody can try them.
+    /// What is stored of it. 256 random bits need no salt and no slow hash: nobody can try them.
     package var hash: [UInt8] { Digest.sha256(Array(text.utf8)) }
 
     /// What a page that knows the session shows with each change, and another site's page cannot know.

@@ -12,7 +12,7 @@ package struct UserEntry: Equatable, Sendable {
         /// A reader who sees the devices of some groups.
         case limitedReader = 3
 
-        /// As it is typed.
+        /// The name of the role that people type.
         package var name: String {
             switch self {
             case .reader, .limitedReader: "reader"

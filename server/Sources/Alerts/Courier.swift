@@ -22,7 +22,7 @@ package struct Attempt: Equatable, Sendable {
     }
 
     package var outcome: Outcome
-    /// Some of it may have reached the other side.
+    /// Whether some of the message may have reached the other side.
     package var isHanded: Bool
 
     package init(_ outcome: Outcome, isHanded: Bool) {

@@ -20,7 +20,7 @@ package struct MailText: Sendable {
     /// The mail's number in this database.
     package var number: Int64
     package var rule: String
-    /// When it was made.
+    /// When the alert was made.
     package var time: Timestamp
     package var recipients: [MailAddress]
     /// Up to `most` of them, oldest first.
@@ -90,7 +90,7 @@ package struct MailText: Sendable {
         return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5)) UTC"
     }
 
-    /// As RFC 5322 writes it: `Tue, 09 Jun 2026 10:13:20 +0000`.
+    /// The time in the form of RFC 5322: `Tue, 09 Jun 2026 10:13:20 +0000`.
     static func date(_ time: Timestamp) -> String {
         let names = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
         // 1970-01-01 was a Thursday.

@@ -12,7 +12,7 @@ package struct MailJob: Sendable {
     package var message: String
     /// How often this recipient's has been tried, this time included.
     package var attempt: Int64
-    /// Some of it may have reached the mail server in an earlier attempt.
+    /// Whether some of the mail may have reached the mail server in an earlier attempt.
     package var wasHanded: Bool
 }
 

@@ -24,7 +24,7 @@ package enum Setback: Equatable, Sendable {
     case retry(after: Double, reason: String)
     /// No attempt follows.
     case givenUp(reason: String)
-    /// Nobody knows what came of it; it is tried again at once.
+    /// The outcome of the attempt is not known; it is repeated at once.
     case interrupted
 }
 

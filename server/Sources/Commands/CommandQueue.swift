@@ -9,7 +9,7 @@ package struct CommandEntry: Equatable, Sendable {
     package var name: String
     /// A JSON object.
     package var arguments: String
-    /// Who ordered it.
+    /// Who ordered the command.
     package var author: String
     package var expires: Timestamp
     /// When it first went with an answer; whether that arrived is not known before there is a result.

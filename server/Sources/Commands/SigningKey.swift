@@ -22,7 +22,7 @@ package final class SigningKey: @unchecked Sendable {
         EVP_PKEY_free(handle)
     }
 
-    /// As it is kept, in a file that nobody else may read.
+    /// The text of the file with the key, which nobody else may read.
     package var privatePEM: String { text(isPrivate: true) }
 
     /// For `verify_keys` of the vehicles.

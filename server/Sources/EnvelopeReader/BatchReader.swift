@@ -27,7 +27,7 @@ package struct BatchReader {
     /// Which members of an object have been there, one bit for each name of a list.
     struct Seen {
         private var bits: UInt32 = 0
-        /// Which is likely to come next: beekond sends them in the order of the lists.
+        /// The member that is likely to come next: beekond sends them in the order of the lists.
         private(set) var next = 0
 
         /// - Returns: false if it was there before.

@@ -16,7 +16,7 @@ package struct FenceShape: Equatable, Sendable {
     /// Seconds inside after which a stay is reported; nil: none is.
     package var dwell: Double?
 
-    /// As the vehicle reads it.
+    /// The fence as the vehicle reads it.
     ///
     /// - Throws: what is wrong with it, in the words of the vehicle, which would refuse it.
     package func geofence(_ name: String) throws(Geofence.Invalid) -> Geofence {

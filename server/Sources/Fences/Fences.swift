@@ -25,7 +25,7 @@ package struct FenceEntry: Equatable, Sendable {
     /// Unlike that of any other fence: it is the id that vehicles know it by, and name in their events.
     package var name: String
     package var shape: FenceShape
-    /// As far as who asks may know of them.
+    /// Vehicles and groups that the fence is for, as far as the caller may know of them.
     package var targets: FenceTargets
     package var author: String
     package var created: Timestamp

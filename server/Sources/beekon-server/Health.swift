@@ -42,7 +42,7 @@ struct Health: AsyncParsableCommand {
         print("ready: \(request.target)")
     }
 
-    /// As `Serve` reads it; a file is only asked when nothing goes before it.
+    /// The address as `Serve` reads it; the file counts where neither option nor environment names one.
     private func place() throws -> String {
         if let named = listen ?? Environment["BEEKON_SERVER_LISTEN"] { return named }
         return try database.settings().listen ?? Serve.usualAddress

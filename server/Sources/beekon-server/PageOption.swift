@@ -29,7 +29,7 @@ struct PageOption: ParsableArguments {
             valueName: "text"))
     var tilesAttribution: String?
 
-    /// Where the package installs it.
+    /// Where the package installs the page.
     private static let installed = "/usr/share/beekon-server/page"
     /// Where Debian's libjs-leaflet is.
     private static let leaflet = "/usr/share/javascript/leaflet"

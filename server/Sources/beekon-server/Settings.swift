@@ -42,7 +42,7 @@ struct Settings: Equatable {
     /// Address of the page as people reach it.
     var publicURL: String?
 
-    /// Where the package puts it.
+    /// Where the package puts the file.
     static let usual = "/etc/beekon-server/beekon-server.toml"
     static let retentionDays = 1...36_500
     static let batchDays = 1...36_500

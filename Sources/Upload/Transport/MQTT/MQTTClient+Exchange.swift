@@ -3,7 +3,7 @@ package import Linux
 
 /// What goes over the connection.
 extension MQTTClient {
-    /// Until `advance` can do more for the publication under way.
+    /// The rest until `advance` can do more for the publication under way.
     package func rest(now: BootInstant) -> Rest {
         guard let job, job.deadline != nil, !hasMore else { return .none }
         var rest = link?.rest(hasOutput: connection?.output.isEmpty == false, now: now) ?? .none

@@ -222,7 +222,7 @@ package struct MQTTClient: ~Copyable {
 
     // MARK: Steps
 
-    /// As far as it goes without waiting; nil: not to the end.
+    /// Goes on as far as that needs no waiting; nil: not to the end.
     private mutating func step(now: BootInstant) -> MQTTOutcome? {
         guard var job else { return nil }
         let deadline = job.deadline ?? now.advanced(bySeconds: job.options.timeout)

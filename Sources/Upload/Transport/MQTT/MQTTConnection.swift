@@ -21,7 +21,7 @@ struct MQTTConnection: Sendable {
     /// The publication under way.
     private struct Exchange {
         let publication: MQTTPublication
-        /// When it is given up.
+        /// When the publication is given up.
         var deadline: BootInstant
         /// Packet identifier of PUBLISH.
         let id: UInt16
@@ -145,7 +145,7 @@ struct MQTTConnection: Sendable {
         }
     }
 
-    /// So many bytes of the output have gone out.
+    /// Takes note that so many bytes of the output have gone out.
     mutating func wrote(_ count: Int, now: BootInstant) {
         output.wrote(count)
         pulse.wrote(now: now)

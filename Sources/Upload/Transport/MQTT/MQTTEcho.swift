@@ -4,7 +4,7 @@ package import Linux
 
 /// A test of a destination whose url names a broker: publishes a message, and waits for it to come back.
 package enum MQTTEcho {
-    /// What has come of it.
+    /// What has come of the test.
     package struct Finding: Equatable, Sendable {
         /// What the answer would mean for a batch; nil without an answer.
         package var verdict: Verdict?

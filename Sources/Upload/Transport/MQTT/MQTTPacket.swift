@@ -27,7 +27,7 @@ package struct MQTTMessage: Equatable, Sendable {
     }
 }
 
-/// Who connects. Text is valid up to 65,535 bytes.
+/// The packet CONNECT. Text is valid up to 65,535 bytes.
 struct MQTTConnect: Equatable, Sendable {
     var version: MQTTVersion
     var clientID: String

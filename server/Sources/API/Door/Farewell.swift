@@ -11,7 +11,7 @@ struct Farewell {
         let since: ContinuousClock.Instant
     }
 
-    /// So many linger at most, for so long at most.
+    /// Connections that linger at most, and for how long.
     private static let most = 512
     private static let linger = Duration.seconds(1)
     /// Bytes of a request that are thrown away at once.

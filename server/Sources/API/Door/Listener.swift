@@ -6,7 +6,7 @@ struct Listener: Sendable {
     /// What `accept` has to say.
     enum Arrival {
         case connection(Int32)
-        /// Nobody waits.
+        /// No connection waits.
         case none
         /// Somebody was gone before it was accepted.
         case gone
@@ -100,8 +100,8 @@ struct Listener: Sendable {
     }
 }
 
-/// Why it cannot listen.
+/// Why the server cannot listen.
 package struct ListenError: Error {
-    /// As `errno` has it.
+    /// A value of `errno`.
     package let code: Int32
 }

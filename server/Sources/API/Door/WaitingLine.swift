@@ -13,9 +13,9 @@ struct WaitingLine {
         var count = 10_000
         /// How long the first may have waited while it is still the next.
         var calm = Duration.milliseconds(250)
-        /// After so long it is sent away; after a second already, if work is too much for it to expect a place by then.
+        /// How long a connection may wait; a second, if there is too much work for it to get a place by then.
         var patience = Duration.seconds(10)
-        /// And after so long when others have been sent away before it.
+        /// How long it may wait where others have been sent away before it.
         var impatience = Duration.milliseconds(500)
     }
 
@@ -26,7 +26,7 @@ struct WaitingLine {
 
     private let bounds: Bounds
     private var guests = CircularBuffer<Guest>()
-    /// Some had to be sent away, and there has been somebody in the line ever since.
+    /// Whether some had to be sent away, and the line has not been empty since.
     private var isOverrun = false
     private var pace = Pace()
 

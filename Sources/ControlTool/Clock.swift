@@ -5,7 +5,7 @@ package struct Clock: Sendable {
     package let now: Timestamp
     package let zone: Zone
 
-    /// Neither value changes while a text is composed.
+    /// Time and zone for one text: neither changes while it is composed.
     package init(now: Timestamp, zone: Zone) {
         self.now = now
         self.zone = zone

@@ -105,7 +105,7 @@ package enum SyncOutcome {
             + "\(names.table).username, password or device_id, the client_certificate, or the broker's access list"
     }
 
-    /// Some rows are dead letters now; or all batches are refused, so that the server is suspected and keeps none.
+    /// The sentence for refused rows: some are dead letters now, or all batches are refused and the server is suspected.
     private static func rejected(
         _ result: Wire.Sync.Result, _ names: DestinationNames, _ said: String, _ left: String
     ) -> String {

@@ -2,7 +2,7 @@ package import ControlProtocol
 
 /// What the vehicle says, as phrases.
 package enum VehicleText {
-    /// As `beekonctl ignition --json` prints it.
+    /// What `beekonctl ignition --json` prints.
     package struct Shown: Codable, Sendable {
         /// nil where nothing is configured.
         package var vehicle: Wire.VehicleStatus?

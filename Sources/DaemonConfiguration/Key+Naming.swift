@@ -85,7 +85,7 @@ extension Key {
         return key.isSecret && !key.isOpen ? key : nil
     }
 
-    /// What to say about a name that is no setting: the nearest one, or where else it belongs.
+    /// What to say about a name that is not a setting: the nearest one, or where else it belongs.
     static func unknown(_ name: String) -> String {
         let own = parts(name)?.destination
         if let own, let complaint = Settings.Destination.complaint(aboutName: own) {

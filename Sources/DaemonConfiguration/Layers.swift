@@ -28,13 +28,13 @@ package struct Layers: Sendable {
     /// Files and runtime settings together.
     package struct Result: Sendable, Equatable {
         package let loaded: Loaded
-        /// Runtime settings that are no good, or do not go with the rest: names, and why. None of them is in force.
+        /// Runtime settings that are invalid, or do not go with the rest: names, and why. None of them is in force.
         package let leftOut: [String: String]
         /// What became of the server's settings.
         package var server = ServerPart()
     }
 
-    /// Lays runtime settings over the files. Those that are no good are left out: no file of them may stop the daemon.
+    /// Lays runtime settings over the files. Invalid ones are left out: no file of them may stop the daemon.
     ///
     /// - Parameters:
     ///   - runtime: by dotted name.

@@ -18,7 +18,7 @@ extension Checks {
         }
     }
 
-    /// Nothing is known about the receiver without gpsd or a daemon connected to it.
+    /// Whether nothing is known of the receiver: there is neither gpsd nor a daemon connected to it.
     private static func isUnreachable(_ facts: Facts) -> Bool {
         if case .answered = facts.gpsd.contact { return false }
         return connectedSource(facts) == nil

@@ -14,7 +14,7 @@ package struct Agenda: Sendable {
     /// Where in the heap each vehicle is.
     private var places: [Int32]
 
-    /// So many vehicles, for none of which anything is due.
+    /// An agenda of so many vehicles, for none of which anything is due.
     package init(count: Int) {
         heap = (0..<count).map { Entry(nanoseconds: .max, vehicle: Int32($0)) }
         places = (0..<count).map { Int32($0) }

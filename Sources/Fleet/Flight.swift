@@ -25,13 +25,13 @@ enum Flight: Equatable, Sendable {
 enum Link {
     /// The kernel asks again for a connection so long after the time before: 1, 3 and 7 s after the first.
     static let connectRetries = [1.0, 2.0, 4.0]
-    /// Until a connection is given up.
+    /// Seconds until a connection is given up.
     static let connectTimeout = 15.0
     /// Less than 10 bytes a second for so long end a request.
     static let stallTimeout = 45.0
     /// `timeout_seconds`, by default: a whole request.
     static let timeout = 60.0
-    /// Until a request without a route has failed.
+    /// Seconds until a request without a route has failed.
     static let noRoute = 0.02
     /// Round trips before the first byte of the body: TCP and TLS.
     static let handshakes = 3.0

@@ -32,7 +32,7 @@ package struct Account: Equatable, Sendable {
     package var unsure = 0
     package var received = 0
 
-    /// Nothing is lost, and nothing is there twice.
+    /// Whether nothing is lost, and nothing is there twice.
     package var isBalanced: Bool { stored == acknowledged + pending && received == acknowledged + unsure }
 }
 

@@ -18,7 +18,7 @@ public final class Connection {
         /// Is told the nanoseconds that COMMIT took, each time it has returned without an error.
         let record: @Sendable (Int64) -> Void
 
-        /// Both closures are called within each transaction: neither may wait.
+        /// A meter of commits. Both closures are called within each transaction: neither may wait.
         public init(clock: @escaping @Sendable () -> Int64, record: @escaping @Sendable (Int64) -> Void) {
             self.clock = clock
             self.record = record
@@ -27,7 +27,7 @@ public final class Connection {
 
     /// Measures the commits of `transaction` from now on; nil: nothing is measured.
     public var commitMeter: CommitMeter?
-    /// Who is asked whether to go on, kept for as long as SQLite may ask.
+    /// The closure that is asked whether to go on, kept for as long as SQLite may ask.
     private var asked: Asked?
     let handle: OpaquePointer
     /// Prepared once, since every transaction needs them.

@@ -244,7 +244,7 @@ package struct ReceiverTime: Sendable {
         return .settled(latest.fix, after: used)
     }
 
-    /// None of the fixes that were kept is used.
+    /// Drops the fixes that were kept until the time had settled.
     private mutating func endRuns() {
         unproved += proof.end() + rival.end()
         repetitions += echo.end()

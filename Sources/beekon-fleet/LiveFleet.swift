@@ -14,7 +14,7 @@ struct LiveFleet {
         var judgement: Judgement?
     }
 
-    /// So many requests at once.
+    /// Number of requests at once.
     private static let porterCount = 16
     /// Before noon most vehicles drive.
     private static let startHour = 9.0

@@ -38,7 +38,7 @@ enum Command: Sendable {
     case setMotion(SetMotion)
     /// Whether the ignition is on.
     case setIgnition(Bool)
-    /// In the layer of whoever asks: the server has one of its own.
+    /// Sets values, in the layer of whoever asks: the server has one of its own.
     case configure([String: ProposedValue])
     /// Takes back what `configure` has set.
     case resetConfig([String])

@@ -8,7 +8,7 @@ internal import Upload
 /// The one way to give a command: asks whether it is permitted, logs who gave it, hands it to the thread that carries it
 /// out, and remembers who waits for the result. Confined to the main thread.
 final class Dispatcher {
-    /// Is given the result, once.
+    /// A closure that is given the result of a command, once.
     typealias Waiter = (Result<Completion, Failure>, BootInstant) -> Void
 
     enum Answer {
@@ -31,7 +31,7 @@ final class Dispatcher {
         self.configurator = configurator
     }
 
-    /// For the order of errors: a caller without the rights does not learn what else is wrong.
+    /// Refuses a caller without the right before its values are checked: it does not learn what else is wrong.
     func authorise(_ kind: Command.Kind, by caller: Caller) throws(Failure) {
         try enforce(Authority.decide(kind, for: caller.origin), on: caller)
     }

@@ -39,7 +39,7 @@ struct Inbox {
         return try Call(decoding: frame)
     }
 
-    /// Nothing was read for a while: the client has all its time for the rest of a request.
+    /// Gives the client all its time for the rest of a request, as nothing was read for a while.
     mutating func restart(now: BootInstant) {
         if incompleteSince != nil { incompleteSince = now }
     }

@@ -42,7 +42,7 @@ struct MeteredWord: Equatable {
         }
     }
 
-    /// Nobody is there to be asked.
+    /// NetworkManager has stopped, so that it cannot be asked.
     mutating func lose(now: BootInstant) {
         lapsesAt = hasAnswered ? lapsesAt ?? now.advanced(bySeconds: Self.grace) : now
         look(now: now)

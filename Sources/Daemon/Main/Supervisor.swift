@@ -276,7 +276,7 @@ extension StoreOptions {
 }
 
 extension Settings {
-    /// Some upload waits while its route is metered.
+    /// Whether some upload waits while its route is metered.
     fileprivate var avoidsMetered: Bool { allDestinations.contains { $0.sync.triggers.metered != nil } }
 
     /// Destinations that are to get every row.

@@ -4,16 +4,16 @@ internal import Linux
 /// What a thread of the daemon does each time it wakes. It waits for no peer, no person and no other thread, and of the clocks it
 /// reads none but the stopwatch: where it breaks off, and what is measured. What is written or sent goes by `now`.
 protocol Turns: AnyObject {
-    /// What it has to say to the others it keeps until `answer`.
+    /// Does what is due. Answers, events and triggers for other threads are kept until `answer`.
     ///
-    /// - Parameter rest: what it has waited for, which tells the descriptors that were ready; at first, nothing.
-    /// - Returns: what it rests for; nil: it has ended.
+    /// - Parameter rest: what the thread has waited for, which tells the descriptors that were ready; at first, nothing.
+    /// - Returns: what the thread rests for; nil: it has ended.
     func turn(now: BootInstant, stopwatch: Stopwatch, after rest: Rest) -> Rest?
 
-    /// Shows the others how things stand.
+    /// Puts the thread's snapshot on the board, for all others.
     func publish(now: BootInstant)
 
-    /// Says what there is to say: answers, events, triggers.
+    /// Sends what the turn has left in the outbox: answers, events, triggers.
     func answer()
 }
 

@@ -28,7 +28,7 @@ struct BatteryKeeper {
 }
 
 extension Settings {
-    /// Some destination has a place for the battery in what it is told of a location.
+    /// Whether some destination is told of the battery with a location.
     var tellsBattery: Bool {
         allDestinations.contains(where: \.sync.format.carriesBattery)
     }

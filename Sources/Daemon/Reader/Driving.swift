@@ -87,7 +87,7 @@ struct Driving {
     /// - Parameter time: by a clock that is known to be right.
     mutating func expire(at time: Timestamp) -> [Trips.Change] { trips.expire(at: time) }
 
-    /// Nothing is tracked any more: the stay begins with the last fix.
+    /// Ends tracking: the stay begins with the last fix.
     mutating func endTracking() { trips.release() }
 
     /// Fixes are read no more: the next position does not continue the last one.

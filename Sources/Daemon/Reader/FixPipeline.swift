@@ -117,7 +117,7 @@ struct FixPipeline {
     /// The receiver's time has to prove itself again.
     mutating func unsettle() { time.unsettle() }
 
-    /// Nothing needs fixes any more.
+    /// Forgets the receiver's time, as nothing needs fixes any more.
     mutating func release() {
         time.unsettle()
         time.beginSession()

@@ -34,7 +34,7 @@ final class GPSDLink {
     }
 
     var facts: Source.Facts { source.facts }
-    /// Nothing needs fixes, so there is no connection.
+    /// Whether there is no connection, because nothing needs fixes.
     var isReleased: Bool { source.isReleased }
     /// When `run` next has something to do, if nothing arrives before.
     var deadline: BootInstant? { source.deadline }

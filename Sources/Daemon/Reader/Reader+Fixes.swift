@@ -110,6 +110,10 @@ extension Reader {
 
     /// Writes what waits, in order. Tells only of what is committed.
     ///
+    /// The steps depend on their order. What the start could not read comes first, as new rows go on from it. Listeners and
+    /// uploaders hear of rows after their COMMIT. A database that was replaced meanwhile is noticed before the states of
+    /// geofences are kept, so that a new one gets all of them; and these are kept last, as they must not run ahead of events.
+    ///
     /// - Parameter yields: what is left waits for the next turn as soon as a client does.
     func flush(now: BootInstant, yields: Bool = false) {
         recall(now: now)

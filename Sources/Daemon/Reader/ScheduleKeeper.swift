@@ -17,7 +17,7 @@ struct ScheduleKeeper {
     private var watch: ScheduleWatch?
     private var next: BootInstant?
     private var latest: BootInstant?
-    /// Nobody knows the time: the receiver is to tell it.
+    /// Whether the time is unknown, and the receiver is to tell it.
     private(set) var needsTime = false
 
     /// Whether there is a schedule.

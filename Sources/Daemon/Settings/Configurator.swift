@@ -199,6 +199,7 @@ final class Configurator {
 
     // MARK: Decisions
 
+    /// The change that a request leads to, by whose settings it is about. Nothing is written yet.
     private func plan(_ request: Request) throws(Failure) -> Change {
         let (runtime, approved, served) = (
             present.local.values, present.local.approved, present.server.values
@@ -247,6 +248,7 @@ final class Configurator {
         names.contains { Key.decidesWhenToTrack($0) } ? .setSchedule : .harmless
     }
 
+    /// A change of the settings made here. The file of the server's stays as it is.
     private func planLocal(
         _ what: String, _ names: [String], _ decide: (Layers) throws(Layers.Refusal) -> Layers.Decision
     ) throws(Failure) -> Change {
@@ -261,6 +263,7 @@ final class Configurator {
         return change
     }
 
+    /// A change of the server's settings. The file of those made here stays as it is.
     private func planServed(
         _ what: String, _ names: [String], _ decide: () throws(Layers.Refusal) -> Layers.Decision
     ) throws(Failure) -> Change {
@@ -284,6 +287,9 @@ final class Configurator {
         }
     }
 
+    /// What `planLocal` and `planServed` have in common: decides, says why a change is refused, and collects what the log is
+    /// told of it.
+    ///
     /// - Parameter old: the settings that are changed.
     private func plan(
         _ layers: Layers, _ what: String, _ names: [String], _ old: RuntimeSettings.LoadResult,

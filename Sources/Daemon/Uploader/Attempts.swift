@@ -9,7 +9,7 @@ struct Attempts {
     var schedule: DrainSchedule
     /// Holds back what would go over a metered route.
     var metered: MeteredGate
-    /// A person asked for the one that is due.
+    /// Whether a person asked for the attempt that is due.
     private(set) var isAskedFor = false
     private var random: RandomSource
     /// Clients that asked for an attempt.
@@ -21,19 +21,19 @@ struct Attempts {
         schedule = DrainSchedule(rules, now: now, using: &self.random)
     }
 
-    /// Something happened that may make one due.
+    /// Something happened that may make an attempt due.
     mutating func trigger(_ trigger: DrainTrigger, now: BootInstant) {
         if case .command = trigger { isAskedFor = true }
         schedule.trigger(trigger, now: now, using: &random)
     }
 
-    /// A client wants one at once, and its result.
+    /// A client wants an attempt at once, and its result.
     mutating func ask(_ token: Token, now: BootInstant) {
         askers.append(token)
         trigger(.command, now: now)
     }
 
-    /// Other settings: other rules, and one attempt with them at once.
+    /// The settings have changed: other rules, and one attempt with them at once.
     mutating func change(_ rules: DrainRules, now: BootInstant) {
         schedule.change(rules, now: now, using: &random)
         trigger(.change, now: now)
@@ -44,7 +44,7 @@ struct Attempts {
 
     // MARK: From beginning to end
 
-    /// One begins.
+    /// An attempt begins.
     ///
     /// - Returns: who waits for its result. Whoever asks while it runs gets another one.
     mutating func begin(now: BootInstant) -> [Token] {
@@ -54,7 +54,7 @@ struct Attempts {
         return askers
     }
 
-    /// The one that began has ended.
+    /// The attempt that began has ended.
     ///
     /// - Returns: seconds until the next, when it is a retry.
     mutating func end(_ outcome: DrainOutcome, now: BootInstant) -> Double? {

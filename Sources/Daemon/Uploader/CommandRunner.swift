@@ -42,7 +42,7 @@ final class CommandRunner {
     /// When there is something to do again; nil: when something happens.
     var due: BootInstant? { isEnabled ? retryAt : nil }
 
-    /// Nothing is under way that others wait for.
+    /// Whether nothing is under way that others wait for.
     var isIdle: Bool { current == nil && unwritten.isEmpty }
 
     private var counts: CommandCounts { hub.store.counts().commands[port.name] ?? CommandCounts() }

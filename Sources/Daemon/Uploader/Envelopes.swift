@@ -116,7 +116,7 @@ final class Envelopes {
 /// The results of a server's commands, for the envelopes of its destination, as their journal has them. By default there are
 /// none.
 struct ResultSource {
-    /// Some results have yet to be sent. Asked often: costs nothing.
+    /// Whether results have yet to be sent. Asked often: costs nothing.
     var isWaiting: () -> Bool = { false }
     /// Results that have yet to be sent, oldest first, as many as an envelope may hold: a JSON object each;
     /// and the time of the oldest position in them.

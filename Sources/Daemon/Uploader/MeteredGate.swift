@@ -60,12 +60,12 @@ struct MeteredGate {
         return announcementsHeldUntil == nil
     }
 
-    /// Nothing is to be held back at the moment.
+    /// Takes note that no upload is due, so that none is held back.
     mutating func noUploadDue() {
         uploadsHeldUntil = nil
     }
 
-    /// Nothing is pending any more.
+    /// Takes note that nothing is pending any more.
     mutating func uploadsDone() {
         uploads.done()
         uploadsHeldUntil = nil

@@ -69,7 +69,7 @@ final class TokenKeeper {
 
     // MARK: For uploads
 
-    /// There are credentials, or there should be: a 401 or 403 is answered with them.
+    /// Whether there are credentials, or should be: a 401 or 403 is answered with them.
     var isActive: Bool { loan != nil || authenticator.isActive }
 
     /// The state of the credentials, for the status.

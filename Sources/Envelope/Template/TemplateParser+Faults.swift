@@ -68,7 +68,7 @@ extension TemplateParser {
         }
     }
 
-    /// Neither a comma nor the end after a value.
+    /// The fault that neither a comma nor the end follows a value.
     ///
     /// - Parameter closing: what would end the object or array; nil inside a value.
     func noSeparator(closing: UInt8?) -> TemplateFault {

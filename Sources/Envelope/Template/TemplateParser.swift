@@ -89,7 +89,7 @@ struct TemplateParser {
         }
     }
 
-    /// Nothing but space may follow.
+    /// Reads to the end, where nothing but space may follow.
     mutating func end(_ advice: String) throws(TemplateFault) {
         flush()
         skipSpace()

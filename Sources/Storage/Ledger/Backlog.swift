@@ -7,7 +7,7 @@ struct Backlog: Equatable, Sendable {
     var events = Pending()
     var owed = Owed()
     var queue = BatchQueue()
-    /// There have been dead letters since the latest acknowledgement.
+    /// Whether there have been dead letters since the latest acknowledgement.
     var hasStreak = false
     /// What it has ever been owed: what lies outside was stored before it was added, or while it was not configured.
     var offered = Owed.everything

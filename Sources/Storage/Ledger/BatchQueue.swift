@@ -1,4 +1,5 @@
-/// The frozen batches of one destination, and the draft of the next one.
+/// The frozen batches of one destination, and the draft of the next one, in memory: what the database holds of them. The
+/// uploader's `BatchQueue`, in the module `Daemon`, makes them and acts on answers.
 struct BatchQueue: Equatable, Sendable {
     /// In the order in which they are to be sent.
     private(set) var frozen: [Ledger.Frozen] = []

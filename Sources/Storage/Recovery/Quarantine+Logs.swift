@@ -30,7 +30,7 @@ extension Quarantine {
         }
     }
 
-    /// Nothing was ever written to a file of zeros: file systems leave such files after a power cut.
+    /// Whether the file holds something else than a WAL. One of zeros does not: file systems leave such after a power cut.
     private func isDamaged(_ log: String) throws(SystemError) -> Bool {
         let file = try files.open(log, [])
         let header = try file.read(upTo: WriteAheadLog.headerSize)

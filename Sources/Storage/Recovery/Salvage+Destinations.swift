@@ -30,7 +30,7 @@ struct SalvagedDestinations {
         }
     }
 
-    /// Also those that have been configured once and are owed nothing: what is known of them counts when they come back.
+    /// Names of all destinations that counters tell of, also of those that get nothing any more: they may come back.
     private static func names(in values: [String: Int64]) -> Set<DestinationName> {
         let found = values.keys.compactMap { name in
             name.lastIndex(of: "@").flatMap { DestinationName(String(name[name.index(after: $0)...])) }

@@ -12,7 +12,7 @@ package struct Deletion: Sendable {
     var following: [Bounds] = []
     /// Locations, geofence events and dead letters removed so far.
     package internal(set) var removed = 0
-    /// Nothing is left to remove.
+    /// Whether nothing is left to remove.
     package var isFinished: Bool { stage == .done }
     /// Names of files that were moved aside and that nothing can be cut out of: they are kept when there is a cutoff.
     package internal(set) var kept: [String] = []

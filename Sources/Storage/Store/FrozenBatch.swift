@@ -39,7 +39,7 @@ package struct BatchDraft: Sendable {
         self.vehicleMembers = vehicleMembers
     }
 
-    /// Nothing but the events of the vehicle; nil when there are none.
+    /// The draft with the events of the vehicle alone; nil when there are none.
     package var ofVehicle: BatchDraft? {
         guard !vehicleEvents.isEmpty else { return nil }
         var members = members
@@ -49,7 +49,7 @@ package struct BatchDraft: Sendable {
             vehicleEvents: vehicleEvents, members: members, vehicleMembers: vehicleMembers)
     }
 
-    /// Nothing but the entries into geofences and the exits; nil when there are none.
+    /// The draft with the entries into geofences and the exits alone; nil when there are none.
     package var ofGeofences: BatchDraft? {
         guard !events.isEmpty else { return nil }
         var members = members

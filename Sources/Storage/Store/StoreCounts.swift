@@ -23,7 +23,7 @@ package struct StoreCounts: Equatable, Sendable {
     /// Dead letters of `main`.
     package var rejected: Int { main.rejected }
 
-    /// Some destination has not acknowledged all.
+    /// Whether some destination has not acknowledged all.
     package var hasPending: Bool { main.pending > 0 || others.values.contains { $0.pending > 0 } }
 
     /// The counts of one destination; nil when nothing is owed to it, nor ever was.

@@ -17,7 +17,7 @@ extension Counters {
 
     private static func suffix(_ index: Int) -> String { index == 0 ? "" : "_\(index + 1)" }
 
-    /// Some deletion is not completed.
+    /// Whether some deletion is not completed.
     var isErasing: Bool {
         get throws(SQLiteError) { try value(Self.mark) != 0 }
     }

@@ -20,7 +20,7 @@ package struct RejectedWork: Sendable {
     /// Rows dealt with so far.
     package internal(set) var done = 0
 
-    /// Nothing is left to do.
+    /// Whether nothing is left to do.
     package var isFinished: Bool { left == 0 }
 }
 

@@ -11,7 +11,7 @@ struct Writer: ~Copyable {
     private(set) var options: StoreOptions
     /// A row whose COMMIT had reported a failure and was found all the same; since then it may have been sent and deleted.
     var landed: RowName?
-    /// Events that destinations cannot be sent any more, and whose debts have ended since the last look.
+    /// Numbers of events that were pending for a destination and are dropped, since the last look, as its format carries none.
     var uncarried: [(DestinationName, Int)] = []
     /// Rows that there were when the database was opened.
     private var rowsAtOpen = 0

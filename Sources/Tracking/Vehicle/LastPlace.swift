@@ -6,7 +6,7 @@ package struct LastPlace: Sendable {
     /// Seconds from the edge; a fix that comes later may be of a vehicle that has been moved.
     package static let patience = 10.0
 
-    /// Until then the first settled fix after the edge is waited for; nil: none is.
+    /// How long to wait for the first settled fix after the edge; nil: none is waited for.
     private var deadline: BootInstant?
     /// The location that has been admitted, and is not stored yet.
     private var expected: UUIDv7?

@@ -77,7 +77,7 @@ package struct AuthRecord: Equatable, Sendable, Codable {
     /// Nothing stored yet.
     package init() {}
 
-    /// There have been no tokens yet.
+    /// Whether there have been no tokens yet.
     package var isBlank: Bool { uploadOrigin == nil && uploadHost == nil }
 }
 

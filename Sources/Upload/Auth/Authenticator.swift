@@ -62,7 +62,7 @@ package struct Authenticator: Sendable {
     package internal(set) var record: AuthRecord
     /// The disk holds `record`.
     package internal(set) var isSaved = true
-    /// There is a new pair that is not on the disk yet.
+    /// Whether there is a new pair that is not on the disk yet.
     package internal(set) var awaitsDisk = false
     /// Failed exchanges in a row.
     package internal(set) var failures = 0
@@ -95,7 +95,7 @@ package struct Authenticator: Sendable {
 
     // MARK: Seeds
 
-    /// There is a record that cannot be read: its key is missing, or a later version wrote it.
+    /// Takes note of a record that cannot be read: its key is missing, or a later version wrote it.
     package mutating func lock() {
         isLocked = true
         record = AuthRecord()
@@ -181,7 +181,7 @@ package struct Authenticator: Sendable {
         isSaved = false
     }
 
-    /// There is no failure any more that anything has to wait for.
+    /// Forgets failures, so that nothing has to wait for a back-off.
     mutating func forgetFailures() {
         failures = 0
         retryAt = nil
@@ -205,7 +205,7 @@ package struct Authenticator: Sendable {
         return plan.isRaw ? token : "Bearer " + token
     }
 
-    /// There are credentials, or there should be.
+    /// Whether there are credentials, or should be.
     package var isActive: Bool {
         plan.map { isLocked || !record.tokens.isEmpty || record.death != nil || $0.refresh != nil } ?? false
     }

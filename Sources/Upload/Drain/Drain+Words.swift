@@ -19,13 +19,13 @@ extension Drain {
         case checkRefusedToken(isForced: Bool)
         /// Begin an exchange with the token endpoint.
         case refreshToken
-        /// Advance that exchange, and look for what has happened meanwhile.
+        /// Advance the exchange of tokens, and look for what has happened meanwhile.
         case awaitToken
         /// Begin a request with the batch.
         case send
-        /// Advance that request, and look for what has happened meanwhile.
+        /// Advance the request under way, and look for what has happened meanwhile.
         case awaitAnswer
-        /// Break it off.
+        /// Break off the request under way.
         case cancelRequest
         /// The answer counts: record what it says.
         case record(Judgement)
@@ -33,15 +33,15 @@ extension Drain {
         case countTimeout
         /// Delete what the backend has; freeze the next batch in the same transaction, or not.
         case acknowledge(freezingNext: Bool)
-        /// Make its rows dead letters.
+        /// Make the rows of the batch dead letters.
         case reject(status: Int)
-        /// Put its two halves in its place, to find the rows that are to blame.
+        /// Put the two halves of the batch in its place, to find the rows that are to blame.
         case isolate
-        /// Remember that only another endpoint can take it.
+        /// Remember that only another endpoint can take the batch.
         case markPermanent
         /// Count a batch that was refused for good. Scheduled: nobody asked for this drain.
         case countRefusal(Doubt?, isScheduled: Bool)
-        /// Take the batch behind it, which is the one that all other actions are about from then on.
+        /// Take the batch behind the refused one: all other actions are about that from then on.
         case freezeProbe
         /// The probe was accepted, and is deleted: make the row of the batch before it a dead letter.
         case deadLetterProbed

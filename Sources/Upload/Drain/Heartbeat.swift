@@ -50,7 +50,7 @@ package struct Heartbeat: Equatable, Sendable {
         return max(due, pausedUntil ?? due)
     }
 
-    /// Until when no envelope without rows is to be sent, whatever it would carry; nil: one may be.
+    /// The time before which no envelope without rows is to be sent, whatever it would carry; nil: one may be.
     package func pause(now: BootInstant) -> BootInstant? {
         pausedUntil.flatMap { now < $0 ? $0 : nil }
     }

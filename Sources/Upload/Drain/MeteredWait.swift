@@ -93,7 +93,7 @@ package struct MeteredWait: Equatable, Sendable {
         return .send
     }
 
-    /// Nothing is due any more: the next wait begins anew.
+    /// Ends the wait, as nothing is due any more: the next one begins anew.
     package mutating func done() {
         self = MeteredWait()
     }

@@ -74,7 +74,7 @@ package struct Acceptance: Equatable, Sendable {
 }
 
 extension Answer {
-    /// There is no body.
+    /// Whether there is no body.
     var isEmpty: Bool { body.isEmpty && !isCut }
 }
 

@@ -84,7 +84,7 @@ extension Request {
         return fields
     }
 
-    /// Neither a line break nor, where that would end a text, a space: printable ASCII throughout.
+    /// Whether the text is printable ASCII without line breaks, nor spaces where one would end a text.
     private static func isValid(_ text: String, _ tag: Tag) -> Bool {
         switch tag {
         case .query: isPrintable(text, without: " #")

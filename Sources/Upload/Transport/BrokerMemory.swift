@@ -9,6 +9,6 @@ package struct BrokerMemory {
         (self.knowsNew, self.learnNew) = (knowsNew, learnNew)
     }
 
-    /// Nothing outlives the process.
+    /// A memory that does not outlive the process.
     package static var none: BrokerMemory { BrokerMemory(knowsNew: { _ in false }, learnNew: { _ in }) }
 }

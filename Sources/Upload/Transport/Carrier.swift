@@ -185,7 +185,7 @@ package struct Carrier: ~Copyable {
         mutating get { http.unrequested + (mqtt?.unrequested ?? 0) }
     }
 
-    /// Nothing more is to be sent for now: closes the connection, unless it is one to a broker that is to stay.
+    /// Closes the connection, as nothing more is to be sent for now, unless it is one to a broker that is to stay.
     package mutating func pause(_ sync: Settings.Sync?) {
         http.disconnect()
         if sync?.mqtt?.keepConnection != true { mqtt?.disconnect() }

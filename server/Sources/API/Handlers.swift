@@ -6,7 +6,8 @@ internal import Hummingbird
 internal import NIOCore
 internal import ServerStore
 
-/// What does the work of each route.
+/// Does the work of each route. A new route needs its case in `Route`, its right in `Caller.may`, its row here, which the
+/// compiler does not ask for, and its text in `Description`; `RouteTests` and `test_openapi.py` compare them.
 struct Handlers: Sendable {
     let ingest: Ingest
     let logs: Logs

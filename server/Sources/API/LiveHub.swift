@@ -212,7 +212,7 @@ final class LiveHub: Service {
         }
     }
 
-    /// Whoever shows vehicles reads them anew after an admin has changed names, groups or rights, or deleted one.
+    /// Has all pages read vehicles anew after an admin has changed names, groups or rights, or deleted one.
     private func noteChanges(_ revision: inout Int64?) async throws {
         let new = try await store.read { session throws(StoreError) in try FleetRevision.read(from: session) }
         if let revision, revision != new { tellAll(Self.reload) }

@@ -15,7 +15,7 @@ final class Readiness: Sendable {
         var next = 0
     }
 
-    /// Whoever asks has an answer within this time.
+    /// The time within which an answer is given.
     private static let limit = Duration.seconds(2)
     private static let freshness = Duration.seconds(1)
 

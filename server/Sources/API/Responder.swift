@@ -9,7 +9,7 @@ internal import ServerStore
 
 /// From a request to its answer: path, caller, right, and then the work.
 struct Responder: Sendable {
-    /// Who asks through the local socket needs no token.
+    /// Whether requests come through the local socket, where no token is needed.
     let isLocal: Bool
     let gatekeeper: Gatekeeper
     let handlers: Handlers

@@ -143,7 +143,7 @@ package struct Passwords: Sendable {
         }
     }
 
-    /// Who has come in, and with what.
+    /// A login that succeeded: the user, the new session, and what marks the browser.
     package struct Entry: Sendable {
         package var user: UserEntry
         package var session: Secret

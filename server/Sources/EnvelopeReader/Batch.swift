@@ -61,7 +61,7 @@ package struct Remarks: Equatable, Sendable {
 
 /// What became of a command.
 package struct CommandResult: Equatable, Sendable {
-    /// As the server named it, 1…200 characters.
+    /// The id that the server has given it, 1…200 characters.
     package var id: String
     package var isDone: Bool
     /// The JSON object as it was sent.

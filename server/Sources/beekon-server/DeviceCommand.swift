@@ -5,7 +5,7 @@ import Envelope
 import HTTPTypes
 import NIOCore
 
-/// Who may upload.
+/// The verbs about devices, which may upload.
 struct DeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "device", abstract: "Add, list, edit, retire and delete devices.",

@@ -1,7 +1,7 @@
 import ArgumentParser
 import HTTPTypes
 
-/// Who may read.
+/// The verbs about users, who may read.
 struct UserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "user", abstract: "Add, list and remove users of the interface.",

@@ -199,7 +199,7 @@ package struct MQTTClient: ~Copyable {
     /// When `tend` must be called at the latest; nil when there is no connection.
     var due: BootInstant? { hasMore ? BootInstant(nanoseconds: 0) : connection?.due }
 
-    /// Until `tend` has something to do on the kept connection, if there is one.
+    /// The rest until `tend` has something to do on the kept connection, if there is one.
     package var tendingRest: Rest {
         var rest = Rest(until: due)
         rest.add(descriptor)

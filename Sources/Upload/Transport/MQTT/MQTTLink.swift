@@ -64,7 +64,7 @@ struct MQTTLink: ~Copyable {
         chunk.deallocate()
     }
 
-    /// Until there may be something to do.
+    /// The rest until there may be something to do.
     ///
     /// - Parameter hasOutput: there are bytes that could not be sent.
     func rest(hasOutput: Bool, now: BootInstant) -> Rest {

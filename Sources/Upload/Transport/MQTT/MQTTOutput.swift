@@ -6,7 +6,7 @@ struct MQTTOutput: Sendable {
     private var publication: Range<Int>?
 
     var isEmpty: Bool { bytes.isEmpty }
-    /// Some of the publication has gone out.
+    /// Whether some of the publication has gone out.
     var hasBegunPublication: Bool { publication.map { $0.lowerBound < 0 } ?? false }
 
     /// All of it has, and is with the machine at the other end.

@@ -5,7 +5,7 @@ internal import Synchronization
 /// vain. It does so on a thread of its own and with a few system calls for each, so that a crowd before the door costs those
 /// inside little, and is told soon when to come again.
 final class Doorman: Sendable {
-    /// What an operator may want to know of it.
+    /// Numbers of connections, for the metrics.
     final class Counts: Sendable {
         /// Connections that wait for a place.
         let waiting = Atomic(0)

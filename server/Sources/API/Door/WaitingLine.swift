@@ -41,14 +41,14 @@ struct WaitingLine {
         guests.append(Guest(socket: socket, since: now))
     }
 
-    /// Who gets the place that is free.
+    /// The socket of the connection that gets the place that is free.
     mutating func next(now: ContinuousClock.Instant) -> Int32? {
         guard let first = guests.first else { return nil }
         pace.note(now)
         return (now - first.since <= bounds.calm ? guests.popFirst() : guests.popLast())?.socket
     }
 
-    /// Who is to be sent away; to be asked until it is nobody.
+    /// The socket of a connection that is to be sent away; to be asked until there is none.
     ///
     /// - Parameter isBusy: there is more work than can be done.
     mutating func surplus(now: ContinuousClock.Instant, isBusy: Bool) -> Int32? {

@@ -91,7 +91,8 @@ package final class Store: Sendable {
             let replica = try PostgresReplica(copy, of: opened.hosts, quiet: quiet)
             let queue = Monitor(WorkQueue())
             let open: Opening = { () throws(StoreError) in try replica.open() }
-            jobs += Array(repeating: (queue: queue, open: open, report: { quiet.report($0) }), count: 2)
+            let heard: @Sendable (StoreError) -> Void = { quiet.report($0) }
+            jobs += Array(repeating: (queue: queue, open: open, report: heard), count: 2)
             copies = queue
         }
         self.copies = copies

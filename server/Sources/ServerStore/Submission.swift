@@ -69,9 +69,10 @@ package struct Submission: Sendable {
     /// so that a vehicle whose extras stay the same changes them once a day.
     /// 0 when there is none that has them.
     var newestDay: Int64 {
-        let times =
-            batch.locations.lazy.map(\.time).filter(isKept) + batch.events.lazy.map(\.time).filter(isKept)
-        return times.max().map { ($0.milliseconds / 86_400_000 + 1) * 86_400_000 } ?? 0
+        var newest: Timestamp?
+        for row in batch.locations where isKept(row.time) { newest = max(newest ?? row.time, row.time) }
+        for row in batch.events where isKept(row.time) { newest = max(newest ?? row.time, row.time) }
+        return newest.map { ($0.milliseconds / 86_400_000 + 1) * 86_400_000 } ?? 0
     }
 
     /// Whether its id is kept. One of before the retention would be removed again at once, and with PostgreSQL its week made for

@@ -244,7 +244,9 @@ import Testing
     func waits() async throws {
         let workshop = try Workshop(.postgres)
         // The upload waits as long as it takes: one that asked again would come behind the end of the tokens.
-        let stores = [try workshop.open(options: "-c lock_timeout=0 -c statement_timeout=0"), try workshop.open()]
+        let stores = [
+            try workshop.open(options: "-c lock_timeout=0 -c statement_timeout=0"), try workshop.open(),
+        ]
         // An upload of another server, before its commit: a lock that it waits for is another's.
         let holder = try PostgresSession(address: workshop.database, prepare: false)
         _ = try await stores[0].submit(submission(1, of: 7, since: 1))

@@ -243,7 +243,7 @@ private final class Transfer {
             (CURLOPT_PASSWORD, server.password), (CURLOPT_CAINFO, server.caFile),
         ])
         set([
-            (CURLOPT_USE_SSL, Int((server.isEncrypted ? CURLUSESSL_ALL : CURLUSESSL_NONE).rawValue)),
+            (CURLOPT_USE_SSL, server.isEncrypted ? cservercurl_all_tls : cservercurl_no_tls),
             (CURLOPT_UPLOAD, 1),
             // What a refusal leaves behind on a connection is nobody's next mail.
             (CURLOPT_FORBID_REUSE, 1), (CURLOPT_FRESH_CONNECT, 1),

@@ -9,6 +9,10 @@
 #error "beekon-server needs libcurl 7.88 or newer"
 #endif
 
+// Enumerators in 7.88 (Debian 12), macros in 8.14 (Debian 13), which Swift gives other types.
+static const long cservercurl_no_tls = CURLUSESSL_NONE;
+static const long cservercurl_all_tls = CURLUSESSL_ALL;
+
 typedef size_t (*cservercurl_transfer)(char *bytes, size_t size, size_t count, void *context);
 
 static inline CURLcode cservercurl_set_long(CURL *h, CURLoption option, long value) {

@@ -154,7 +154,7 @@ conservation: venv  ## 200 kills and 20 immediate stops of PostgreSQL under ten 
 	@etc/build/server build-tests
 	@BEEKOND_BIN="$(abspath $(BUILD))/debug" BEEKOND_SERVER_KILLS="$(KILLS)" etc/build/server run conservation
 
-test-citus: venv  ## Test beekon-server on Citus, kills of each node and the cost included; CITUS=DIR, its source or where it is installed
+test-citus: venv server-build  ## Test beekon-server on Citus, kills of each node and the cost included; CITUS=DIR, its source or where it is installed
 	@etc/build/server deps
 	@etc/build/server build-tests
 	@etc/build/citus "$(CITUS)"

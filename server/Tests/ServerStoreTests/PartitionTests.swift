@@ -37,6 +37,15 @@ struct PartitionTests {
         }) {}
     }
 
+    @Test("with Citus there are four weeks more") func aheadDistributed() {
+        for (span, count) in [(PostgresPartitions.Span.week, 5), (.day, 29)] {
+            let period = span.period(of: Samples.now)
+            #expect(
+                span.periodsAhead(of: Samples.now, isDistributed: true)
+                    == Set(period..<period + PostgresPartitions.Period(count)))
+        }
+    }
+
     @Test("those of this week and of the next are there before a row needs them") func ahead() async throws {
         let workshop = try Workshop(.postgres)
         let stores = [try workshop.open(), try workshop.open(), try workshop.open()]

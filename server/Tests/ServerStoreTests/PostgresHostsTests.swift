@@ -67,6 +67,17 @@ import Testing
             chosen: nil, refusals: [0: .readOnly]),
     ]
 
+    @Test(
+        "a worker of Citus that is away is a matter of those whose rows it has",
+        arguments: ["08006", "XX000"])
+    func worker(_ state: String) {
+        func error(isLost: Bool) -> StoreError {
+            PostgresSession.Refusal(operation: "COPY", sqlState: state, message: "", isLost: isLost).error
+        }
+        #expect(error(isLost: false).kind == .unavailable && !error(isLost: false).isOfAll)
+        #expect(error(isLost: true).isOfAll)
+    }
+
     @Test("the primary is the one on the highest timeline that was seen", arguments: cases)
     func judges(_ one: Case) {
         var history = PostgresHistory()

@@ -70,6 +70,14 @@ enum StoredExamples {
 }
 
 @Suite("databases of earlier versions") struct UpgradeTests {
+    @Test("steps are taken a statement at a time, and bodies of functions stay whole") func statements() {
+        for step in PostgresSchema.steps {
+            let statements = PostgresSchema.statements(of: step)
+            #expect(statements.joined(separator: ";\n") == step)
+            #expect(statements.allSatisfy { $0.ranges(of: "$$").count.isMultiple(of: 2) })
+        }
+    }
+
     @Test("they are upgraded, and lose nothing", arguments: Workshop.Kind.available, [1, 2, 3, 4, 5])
     func upgrade(_ kind: Workshop.Kind, from version: Int) async throws {
         let workshop = try Workshop(kind)

@@ -59,7 +59,8 @@ class BatchIDs(ServerTest):
         mixed = rows_of(root, 2, 1)
         mixed["locations"].append(root["locations"][0])
         self.assertEqual(self.post(server, token, mixed), (1, 1))
-        self.assertEqual(self.rows("SELECT count(*), (SELECT count(*) FROM batches) FROM locations"), [["6", "1"]])
+        counts = "(SELECT count(*) AS n FROM locations) l, (SELECT count(*) AS n FROM batches) b"
+        self.assertEqual(self.rows(f"SELECT l.n, b.n FROM {counts}"), [["6", "1"]])
         self.assertEqual(self.told(server), 2)
         with open(server.log, encoding="utf-8") as log:
             self.assertIn(root["batch_id"], log.read())

@@ -608,6 +608,8 @@ class PostgresRaceTests(Races, ServerTest):
 
     def test_settings_of_the_database_for_other_programs(self):
         """Neither another isolation, nor connections that end when they are idle, are in the way of those who come together."""
+        if self.postgres.spreads("locations"):
+            self.skipTest("Citus keeps connections to workers, which that setting ends: a batch may get a 503")
         self.postgres.query("ALTER DATABASE postgres SET default_transaction_isolation = 'serializable'")
         self.postgres.query("ALTER DATABASE postgres SET idle_session_timeout = '300ms'")
         self.servers = [self.add(), self.add()]

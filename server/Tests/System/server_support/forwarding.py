@@ -84,7 +84,7 @@ class ForwardTest(ServerTest):
             return file.read()
 
     def doctor(self) -> str:
-        return self.under_test.verb("doctor", "--config", self.path).stdout
+        return self.under_test.verb("doctor", f"--config={self.path}").stdout
 
     def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
         return self.under_test.ask(method, path, self.admin, body)

@@ -236,7 +236,7 @@ class Webhooks(ForwardTest):
         server = self.begin({"name": "plain", "url": hook.url()})
         self.refuse()
         root = self.batch(2)
-        self.assertGreaterEqual(server.post(self.van["access_token"], root).status, 500)
+        self.assertNotEqual(server.post(self.van["access_token"], root).status, 200)
         self.assertEqual(self.rows("SELECT count(*) FROM locations")[0][0], "0")
         self.refuse_no_more()
         answer = server.deliver(self.van["access_token"], root)

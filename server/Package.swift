@@ -59,6 +59,9 @@ let package = Package(
         .systemLibrary(
             name: "CServerCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CServerClock"),
+        .systemLibrary(name: "CNATS", pkgConfig: "libnats", providers: [.apt(["libnats-dev"])]),
+        .systemLibrary(
+            name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
 
         target("EnvelopeReader", [beekond("Base"), beekond("CZlib")]),
         target(
@@ -73,6 +76,7 @@ let package = Package(
         target(
             "Alerts",
             ["CServerCrypto", "CServerCurl", "ServerStore", beekond("Base"), beekond("Envelope")]),
+        target("Forwards", ["Alerts", "CMosquitto", "CNATS", "ServerStore", beekond("Base")]),
         target(
             "Fences",
             [
@@ -90,8 +94,8 @@ let package = Package(
         target(
             "API",
             [
-                "Accounts", "Alerts", "CServerClock", "Commands", "EnvelopeReader", "Fences", "Page",
-                "ServerStore",
+                "Accounts", "Alerts", "CServerClock", "Commands", "EnvelopeReader", "Fences", "Forwards",
+                "Page", "ServerStore",
                 beekond("Base"),
                 beekond("Envelope"),
                 beekond("Tracking"),
@@ -109,7 +113,8 @@ let package = Package(
         .executableTarget(
             name: "beekon-server",
             dependencies: [
-                "API", "Alerts", "Commands", "Page", "ServerStore", beekond("Base"), beekond("Envelope"),
+                "API", "Alerts", "Commands", "Forwards", "Page", "ServerStore", beekond("Base"),
+                beekond("Envelope"),
                 beekond("TOML"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -122,6 +127,7 @@ let package = Package(
         test("ServerStore", ["EnvelopeReader", beekond("Base"), beekond("SQLite")]),
         test("Accounts", ["ServerStore", beekond("Base")]),
         test("Alerts", ["ServerStore", beekond("Base")]),
+        test("Forwards", ["ServerStore", beekond("Base")]),
         test("Commands", ["EnvelopeReader", "ServerStore", beekond("Base")]),
         test("Fences", ["Accounts", "EnvelopeReader", "ServerStore", beekond("Base"), beekond("Tracking")]),
         test(

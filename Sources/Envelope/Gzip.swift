@@ -1,7 +1,7 @@
 internal import CZlib
 
 /// gzip, with one stream for all bodies. The same input always gives the same bytes: the header has no time and no name.
-package struct Gzip: ~Copyable {
+public struct Gzip: ~Copyable {
     private let stream: UnsafeMutablePointer<z_stream>
 
     /// How zlib searches, in its own terms, measured with the drives of the benchmark: as small as level 7 (1 to 2 % behind
@@ -10,7 +10,7 @@ package struct Gzip: ~Copyable {
     private static let search: (good: Int32, lazy: Int32, nice: Int32, chain: Int32) = (4, 258, 128, 24)
 
     /// - Returns: nil when there is no memory for it.
-    package init?() {
+    public init?() {
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         stream.initialize(to: z_stream())
         guard czlib_gzip_init(stream, 6) == Z_OK else {
@@ -26,7 +26,7 @@ package struct Gzip: ~Copyable {
     }
 
     /// - Returns: nil only when zlib breaks its own promise about the room it needs.
-    package func compress(_ bytes: [UInt8]) -> [UInt8]? {
+    public func compress(_ bytes: [UInt8]) -> [UInt8]? {
         let search = Self.search
         // A reset restores the search of the level.
         guard deflateReset(stream) == Z_OK,

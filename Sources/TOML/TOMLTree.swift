@@ -66,7 +66,8 @@ public final class TOMLTable {
     }
 
     var form: Form
-    let line: Int
+    /// From 1; of the header, where it has one.
+    public let line: Int
     /// In the order of the document.
     public private(set) var names: [String] = []
     private var nodes: [String: TOMLNode] = [:]

@@ -8,20 +8,7 @@ internal import Synchronization
 /// Sends alerts to webhooks and by mail until they are accepted, or have been tried for long enough. What is to be sent is in the
 /// database: several servers share the work, and what one has begun when it is killed another goes on with.
 final class AlertDelivery: Service {
-    /// Since the start.
-    struct Counts {
-        struct Channel {
-            var accepted: UInt64 = 0
-            /// Attempts that were not accepted.
-            var failed: UInt64 = 0
-            var givenUp: UInt64 = 0
-        }
-
-        var webhooks = Channel()
-        var mails = Channel()
-    }
-
-    enum Channel: String, Hashable {
+    enum Channel: String, Hashable, CaseIterable {
         case webhook, mail
     }
 
@@ -31,14 +18,12 @@ final class AlertDelivery: Service {
     }
 
     private struct State {
-        var counts = Counts()
+        var tally = DeliveryTally<Place>()
         /// Attempts that are under way, by rule.
         var webhooks: [Int64: Int] = [:]
         var mails = 0
         /// Tests of rules that are under way.
         var tests = 0
-        /// What did not accept its last attempt, which has been logged.
-        var failing: Set<Place> = []
         /// What was given up and has not been logged yet.
         var lost: [Place: (name: String, count: Int, reason: String)] = [:]
         var lastTold: ContinuousClock.Instant?
@@ -89,7 +74,14 @@ final class AlertDelivery: Service {
     /// Says that there is something to send.
     func wake() { alarm.yield() }
 
-    var counts: Counts { state.withLock { $0.counts } }
+    /// By channel, of all rules.
+    var counts: [Channel: DeliveryCounts] {
+        state.withLock { state in
+            state.tally.counts.reduce(into: [:]) { sums, part in
+                sums[part.key.channel, default: DeliveryCounts()] += part.value
+            }
+        }
+    }
 
     func run() async throws {
         wake()
@@ -302,7 +294,7 @@ final class AlertDelivery: Service {
             let age = clock.age(Responder.now)?.milliseconds ?? created.milliseconds
             guard age - created.milliseconds < 1000 * patience else { return .givenUp(reason: reason) }
             var random = SystemRandomNumberGenerator()
-            return .retry(after: BackOff.delay(after: attempts, using: &random), reason: reason)
+            return .retry(after: BackOff.alerts.delay(after: attempts, using: &random), reason: reason)
         }
     }
 
@@ -322,23 +314,18 @@ final class AlertDelivery: Service {
     // MARK: What is told
 
     private func count(_ setback: Setback?, _ place: Place, _ name: String) {
-        let path: WritableKeyPath<Counts, Counts.Channel> =
-            place.channel == .webhook ? \.webhooks : \.mails
         let line = state.withLock { state -> String? in
             switch setback {
             case nil:
-                state.counts[keyPath: path].accepted += 1
-                return state.failing.remove(place) == nil
-                    ? nil : "alerts: what rule '\(name)' sends by \(place.channel) is accepted again"
+                return state.tally.accept(place)
+                    ? "alerts: what rule '\(name)' sends by \(place.channel) is accepted again" : nil
             case .interrupted: return nil
             case .retry(_, let reason):
-                state.counts[keyPath: path].failed += 1
-                return state.failing.insert(place).inserted
+                return state.tally.fail(place, reason)
                     ? "alerts: what rule '\(name)' sends by \(place.channel) is not accepted: \(reason); it is tried again for 3 days\(advice)"
                     : nil
             case .givenUp(let reason):
-                state.counts[keyPath: path].failed += 1
-                state.counts[keyPath: path].givenUp += 1
+                state.tally.giveUp(place)
                 state.lost[place] = (name, (state.lost[place]?.count ?? 0) + 1, reason)
                 return nil
             }

@@ -124,7 +124,7 @@ struct Handlers: Sendable {
         case (.metrics, _):
             return try await Metrics(
                 store: reader.store, meters: ingest.meters, clock: ingest.clock, delivery: delivery,
-                tallies: tallies
+                forwarder: ingest.forwarder, tallies: tallies
             ).answer(for: call.viewer, call.request.uri.query, call.now)
         default: return nil
         }

@@ -1,4 +1,5 @@
 internal import Base
+internal import Forwards
 internal import Logging
 internal import ServerStore
 internal import ServiceLifecycle
@@ -11,6 +12,8 @@ struct Housekeeping: Service {
     let days: Int?
     /// For which ids of batches are remembered.
     let batchDays: Int
+    /// Names of the targets to which batches are forwarded.
+    let forwards: [String]
     let clock: ClockKeeper
     let logger: Logger
 
@@ -52,6 +55,14 @@ struct Housekeeping: Service {
         let remembered = age.advanced(bySeconds: -86_400 * Double(batchDays))
         while try await store.write({ session throws(StoreError) in
             try Retention.forgetBatches(before: remembered, in: session)
+        }) {
+            if Task.isCancelled { return }
+        }
+        let names = forwards
+        let longest = min(days ?? .max, ForwardTarget.ages.upperBound)
+        let waiting = age.advanced(bySeconds: -86_400 * Double(longest))
+        while try await store.write({ session throws(StoreError) in
+            try Outbox.dropForgotten(before: waiting, but: names, in: session)
         }) {
             if Task.isCancelled { return }
         }

@@ -21,6 +21,7 @@ struct Ingest: Sendable {
     let clock: ClockKeeper
     let watch: AlertWatch
     let delivery: AlertDelivery
+    let forwarder: Forwarder
     let fences: FenceKeeper
     let logger: Logger
 
@@ -29,14 +30,16 @@ struct Ingest: Sendable {
     ) async throws -> Response {
         // What would wait too long is refused before its body costs anything.
         try store.admit()
-        let (batch, lease) = try await batch(of: request)
+        let (batch, forwarding, lease) = try await batch(of: request)
         try judge(batch, from: device, now: now)
         let start = ContinuousClock.now
-        let submission = submission(of: batch, from: device, identity, now: now)
+        var submission = submission(of: batch, from: device, identity, now: now)
+        submission.forwarding = forwarding
         var receipt = try await store.submit(submission)
         guard !receipt.isRefused else { throw Problem.unauthorized }
         meters.note(receipt, after: .now - start)
         if receipt.hasAlerts { delivery.wake() }
+        if forwarding != nil, receipt.stored > 0 { forwarder.note(rows: receipt.stored) }
         if let other = receipt.otherInstallation, let isLast = meters.isWorthALine(for: device) {
             let rest = isLast ? ". More of this device are counted and not logged" : ""
             logger.warning(
@@ -110,13 +113,17 @@ struct Ingest: Sendable {
     ///   half a million of extras.
     private func batch(
         of request: Request
-    ) async throws -> (batch: Batch, lease: ByteBudget.Lease) {
+    ) async throws -> (batch: Batch, forwarding: Forwarding?, lease: ByteBudget.Lease) {
         let isPacked = try Self.isPacked(request.headers)
         let (bytes, body) = try await bodies.read(request, limit: isPacked ? limits.packed : limits.unpacked)
         let batch = try parse(bytes, isPacked: isPacked)
-        let lease = try bodies.take(batch.footprint)
+        let targets = forwarder.names
+        let forwarding =
+            targets.isEmpty || batch.rowCount == 0
+            ? nil : Forwarding(envelope: [UInt8](buffer: bytes), isPacked: isPacked, targets: targets)
+        let lease = try bodies.take(batch.footprint + (forwarding?.envelope.count ?? 0))
         withExtendedLifetime(body) {}
-        return (batch, lease)
+        return (batch, forwarding, lease)
     }
 
     static func isPacked(_ headers: HTTPFields) throws(Problem) -> Bool {

@@ -1,5 +1,6 @@
 internal import Alerts
 internal import Base
+internal import Forwards
 internal import Hummingbird
 internal import NIOCore
 internal import ServerStore
@@ -11,6 +12,7 @@ struct Metrics: Sendable {
     let meters: Meters
     let clock: ClockKeeper
     let delivery: AlertDelivery
+    let forwarder: Forwarder
     let tallies: FleetTallies
 
     /// Devices that are read at once, each with a status of up to 16 KiB.
@@ -60,6 +62,7 @@ struct Metrics: Sendable {
             "beekon_server_groups_total", "counter", "Transactions that stored batches, each some of them.")
         text.add(Double(store.groups), [])
         Self.append(delivery.counts, alerts, at: time.wall, to: &text)
+        if !forwarder.names.isEmpty { Self.append(forwarder, try await forwarder.facts(), to: &text) }
         let start = text
         return Response(
             status: .ok, headers: [.contentType: Self.mediaType],
@@ -174,18 +177,19 @@ struct Metrics: Sendable {
     }
 
     private static func append(
-        _ counts: AlertDelivery.Counts, _ facts: AlertOutbox.Facts, at now: Timestamp,
+        _ counts: [AlertDelivery.Channel: DeliveryCounts], _ facts: AlertOutbox.Facts, at now: Timestamp,
         to text: inout MetricText
     ) {
         text.begin(
             "beekon_server_alerts_total", "counter",
             "Attempts of this server to send alerts, by what became of them: given_up ones are among those that failed."
         )
-        for (channel, counts) in [("webhook", counts.webhooks), ("mail", counts.mails)] {
+        for channel in AlertDelivery.Channel.allCases {
+            let counts = counts[channel] ?? DeliveryCounts()
             for (result, count) in [
                 ("accepted", counts.accepted), ("failed", counts.failed), ("given_up", counts.givenUp),
             ] {
-                text.add(Double(count), [("channel", channel), ("result", result)])
+                text.add(Double(count), [("channel", "\(channel)"), ("result", result)])
             }
         }
         let waiting = [("webhook", facts.webhooks), ("mail", facts.mails)]
@@ -196,6 +200,67 @@ struct Metrics: Sendable {
             "beekon_server_alerts_waiting_seconds", "gauge", "For how long the oldest of these has waited.")
         for (channel, facts) in waiting {
             text.add(facts.since.map { max(0, now.seconds(since: $0)) } ?? 0, [("channel", channel)])
+        }
+    }
+
+    private static func append(
+        _ forwarder: Forwarder, _ facts: [String: Outbox.Facts], to text: inout MetricText
+    ) {
+        let prefix = "beekon_server_forward_"
+        let all = forwarder.targets.map { (target: $0, facts: facts[$0.name] ?? Outbox.Facts()) }
+        func add(
+            _ name: String, _ type: String, _ help: String,
+            _ value: (ForwardTarget, Outbox.Facts) -> Double
+        ) {
+            text.begin(prefix + name, type, help)
+            for (target, facts) in all { text.add(value(target, facts), [("target", target.name)]) }
+        }
+        let (stored, tally) = (forwarder.stored, forwarder.tally)
+        add("stored_batches_total", "counter", "Batches that this server has stored to be forwarded.") {
+            _, _ in
+            Double(stored.batches)
+        }
+        add("stored_rows_total", "counter", "Rows of these.") { _, _ in Double(stored.rows) }
+        add("waiting_batches", "gauge", "Batches that wait to be forwarded, of all servers.") {
+            _, facts in
+            Double(facts.waiting.batches)
+        }
+        add("waiting_rows", "gauge", "Rows of these.") { _, facts in Double(facts.waiting.rows) }
+        add("waiting_bytes", "gauge", "Bytes of these.") { _, facts in Double(facts.size) }
+        add("waiting_seconds", "gauge", "For how long the oldest of these has waited.") {
+            _, facts in
+            forwarder.waited(facts)
+        }
+        add(
+            "full_ratio", "gauge",
+            "How much of what may wait does, by age or size: above 1 the oldest are dropped."
+        ) { target, facts in Double(forwarder.percent(of: facts, target)) / 100 }
+        add("refused_batches", "gauge", "Batches among these that are refused while others are not.") {
+            _, facts in Double(facts.refused)
+        }
+        for (name, help, value) in [
+            (
+                "batches_total", "Batches that wait no more, of all servers, by what became of them.",
+                \.batches
+            ),
+            ("rows_total", "Rows of these.", \.rows),
+        ] as [(String, String, KeyPath<Outbox.Facts.Count, Int64>)] {
+            text.begin(prefix + name, "counter", help)
+            for (target, facts) in all {
+                for result in Outbox.Result.allCases {
+                    text.add(
+                        Double((facts.counts[result] ?? Outbox.Facts.Count())[keyPath: value]),
+                        [("target", target.name), ("result", result.rawValue)])
+                }
+            }
+        }
+        add("failures_total", "counter", "Attempts of this server that a target did not accept.") {
+            target, _ in
+            Double(tally.counts[.target(target.name)]?.failed ?? 0)
+        }
+        add("is_failing", "gauge", "1 while this server forwards, and the target accepts nothing.") {
+            target, _ in
+            tally.failing[.target(target.name)] == nil ? 0 : 1
         }
     }
 

@@ -1,6 +1,7 @@
 internal import Alerts
 internal import Base
 internal import Envelope
+internal import Forwards
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
@@ -12,6 +13,7 @@ struct Operation: Sendable {
     let bodies: BodyReader
     let options: ServerOptions
     let clock: ClockKeeper
+    let forwarder: Forwarder
 
     /// `GET /v1/doctor`: facts about the database and the set-up, for `beekon-server doctor` to judge.
     func facts(now: Timestamp) async throws -> Response {
@@ -46,6 +48,8 @@ struct Operation: Sendable {
         try await append(copyOf: store, to: &text)
         text += Array(#","alerts":"#.utf8)
         append(alerts, to: &text)
+        let forwards = try await store.read { session throws(StoreError) in try Outbox.facts(from: session) }
+        append(forwards, to: &text)
         if let days = options.retentionDays { text += Array(#","retention_days":\#(days)"#.utf8) }
         text += Array(#","clock":\#(try await clock.text(now))}\#n"#.utf8)
         return Response(
@@ -90,7 +94,7 @@ struct Operation: Sendable {
         let remoteMail = facts.mailRules > 0 && options.mail.map { !$0.isLocal } ?? false
         text += Array(
             (#"{"mail_rules":\#(facts.mailRules),"mail_server":\#(options.mail != nil),"#
-                + #""is_shut_in":\#(options.isConfined && (remoteMail || facts.remoteWebhooks > 0)),"#
+                + #""is_shut_in":\#(isShutIn(remoteMail || facts.remoteWebhooks > 0)),"#
                 + #""failed":\#(facts.failed)"#).utf8)
         for (name, waiting) in [("webhooks", facts.webhooks), ("mails", facts.mails)] {
             text += Array(#","\#(name)":{"waiting":\#(waiting.count)"#.utf8)
@@ -103,6 +107,43 @@ struct Operation: Sendable {
             JSONString.append(value, to: &text)
         }
         text.append(UInt8(ascii: "}"))
+    }
+
+    /// - Parameter hasOthers: something else than batches is to be sent to another machine.
+    private func isShutIn(_ hasOthers: Bool) -> Bool {
+        options.isConfined && (hasOthers || options.forwards.contains { !$0.isLocal })
+    }
+
+    /// Targets that are configured, and those for which something waits all the same.
+    private func append(_ facts: [String: Outbox.Facts], to text: inout [UInt8]) {
+        let targets = Dictionary(uniqueKeysWithValues: forwarder.targets.map { ($0.name, $0) })
+        let names = Set(targets.keys).union(facts.filter { $0.value.waiting.batches > 0 }.keys).sorted()
+        text += Array(#","forwards":["#.utf8)
+        for (place, name) in names.enumerated() {
+            let facts = facts[name] ?? Outbox.Facts()
+            let dropped = [Outbox.Result.tooOld, .tooMany].reduce(Int64(0)) {
+                $0 + (facts.counts[$1]?.batches ?? 0)
+            }
+            if place > 0 { text.append(UInt8(ascii: ",")) }
+            text += Array(
+                (#"{"name":"\#(name)","is_configured":\#(targets[name] != nil),"#
+                    + #""waiting":\#(facts.waiting.batches),"rows":\#(facts.waiting.rows),"bytes":\#(facts.size),"#
+                    + #""forwarded":\#(facts.counts[.forwarded]?.batches ?? 0),"dropped":\#(dropped),"#
+                    + #""refused":\#(facts.refused)"#).utf8)
+            if let target = targets[name] {
+                text += Array(#","full_percent":\#(forwarder.percent(of: facts, target))"#.utf8)
+            }
+            for (name, time) in [("since", facts.since), ("trouble_since", facts.trouble?.since)] {
+                if let time { text += Array(#","\#(name)":"\#(time.iso8601)""#.utf8) }
+            }
+            for (name, value) in [("trouble", facts.trouble?.reason), ("refusal", facts.refusal)] {
+                guard let value else { continue }
+                text += Array(#","\#(name)":"#.utf8)
+                JSONString.append(value, to: &text)
+            }
+            text.append(UInt8(ascii: "}"))
+        }
+        text.append(UInt8(ascii: "]"))
     }
 
     /// `POST /v1/backup` with `{"path":…}`: a copy of the database; answered when it is whole.

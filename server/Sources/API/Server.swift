@@ -21,6 +21,7 @@ package struct Server: Sendable {
     private let removals: Removals
     private let delivery: AlertDelivery
     private let watch: AlertWatch
+    private let forwarder: Forwarder
     private let fences: FenceKeeper
     private let readiness: Readiness
     private let tallies: FleetTallies
@@ -39,6 +40,7 @@ package struct Server: Sendable {
         gatekeeper = Gatekeeper(store: store, clock: clock)
         removals = Removals(store: store, clock: clock, logger: logger)
         delivery = AlertDelivery(store: store, clock: clock, options: options, logger: logger)
+        forwarder = Forwarder(store: store, clock: clock, options: options, logger: logger)
         watch = AlertWatch(store: store, clock: clock, logger: logger)
         fences = FenceKeeper(store: store, logger: logger)
         readiness = Readiness(store: store)
@@ -65,12 +67,13 @@ package struct Server: Sendable {
                     counts: Doorman.Counts(), logger: logger))
         }
         let housekeeping = Housekeeping(
-            store: store, days: options.retentionDays, batchDays: options.batchDays, clock: clock,
-            logger: logger)
+            store: store, days: options.retentionDays, batchDays: options.batchDays,
+            forwards: forwarder.names, clock: clock, logger: logger)
         services += [housekeeping, removals, watch, delivery, fences, tallies]
         services += [
             ChangeKeeper(store: store, logger: logger), HostWatch(store: store), Ending(begun: ending),
         ]
+        if !forwarder.names.isEmpty { services.append(forwarder) }
         // Before anybody is served, so that the first batches do not wait for it.
         await clock.look()
         await housekeeping.prepare()
@@ -99,7 +102,7 @@ package struct Server: Sendable {
                 store: store, bodies: bodies, retentionDays: options.retentionDays,
                 batchDays: options.batchDays,
                 commands: CommandText(key: options.signingKey), meters: meters, clock: clock,
-                watch: watch, delivery: delivery, fences: fences, logger: logger),
+                watch: watch, delivery: delivery, forwarder: forwarder, fences: fences, logger: logger),
             logs: Logs(store: store, bodies: bodies, lists: lists),
             exchange: TokenExchange(
                 store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime, meters: meters,
@@ -114,7 +117,8 @@ package struct Server: Sendable {
             registry: Registry(
                 store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime, removals: removals),
             login: Login(store: store, bodies: bodies, passwords: Passwords(store: store, mill: mill)),
-            operation: Operation(store: store, bodies: bodies, options: options, clock: clock),
+            operation: Operation(
+                store: store, bodies: bodies, options: options, clock: clock, forwarder: forwarder),
             tiles: Tiles(map: options.map), sharing: Sharing(store: store, bodies: bodies),
             delivery: delivery, rules: Rules(store: store, bodies: bodies, watch: watch),
             fences: FleetFences(store: store, bodies: bodies, lists: lists, keeper: fences),

@@ -1,5 +1,6 @@
 package import Alerts
 package import Commands
+package import Forwards
 package import Page
 
 /// How the server is set up. The numbers together keep it below 80 MB.
@@ -70,6 +71,9 @@ package struct ServerOptions: Sendable {
     package var publicURL: String?
     /// The service may not reach other machines.
     package var isConfined = false
+
+    /// Where batches are forwarded to.
+    package var forwards: [ForwardTarget] = []
 
     package init(address: Address) {
         self.address = address

@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// What is to be sent, and where.
 package enum Parcel: Sendable {
-    /// A request of HTTP; `headers` are whole lines.
-    case post(url: String, headers: [String], body: [UInt8])
+    /// A request of HTTP; `headers` are whole lines, and `caFile` has the authorities that are believed in place of the system's.
+    case post(url: String, headers: [String], body: [UInt8], caFile: String? = nil)
     /// A mail, to one of its recipients.
     case mail(String, to: MailAddress, by: MailServer)
 }
@@ -24,10 +24,13 @@ package struct Attempt: Equatable, Sendable {
     package var outcome: Outcome
     /// Whether some of the message may have reached the other side.
     package var isHanded: Bool
+    /// Of HTTP; nil: there was no answer.
+    package var status: Int?
 
-    package init(_ outcome: Outcome, isHanded: Bool) {
+    package init(_ outcome: Outcome, isHanded: Bool, status: Int? = nil) {
         self.outcome = outcome
         self.isHanded = isHanded
+        self.status = status
     }
 }
 
@@ -197,12 +200,12 @@ private final class Transfer {
         self.easy = UnsafeMutableRawPointer(easy)
         self.job = job
         switch job.parcel {
-        case .post(_, _, let body): bytes = Self.copy(body)
+        case .post(_, _, let body, _): bytes = Self.copy(body)
         case .mail(let message, _, _): bytes = Self.copy(Array(message.utf8))
         }
         errors.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         switch job.parcel {
-        case .post(let url, let headers, _): preparePost(url, headers, userAgent)
+        case .post(let url, let headers, _, let caFile): preparePost(url, headers, caFile, userAgent)
         case .mail(_, let recipient, let server): prepareMail(recipient, server)
         }
     }
@@ -220,8 +223,13 @@ private final class Transfer {
         return copy
     }
 
-    private func preparePost(_ url: String, _ headers: [String], _ userAgent: String) {
-        set([(CURLOPT_URL, url), (CURLOPT_PROTOCOLS_STR, "http,https"), (CURLOPT_USERAGENT, userAgent)])
+    private func preparePost(
+        _ url: String, _ headers: [String], _ caFile: String?, _ userAgent: String
+    ) {
+        set([
+            (CURLOPT_URL, url), (CURLOPT_PROTOCOLS_STR, "http,https"), (CURLOPT_USERAGENT, userAgent),
+            (CURLOPT_CAINFO, caFile),
+        ])
         set([
             (CURLOPT_POST, 1), (CURLOPT_FOLLOWLOCATION, 0),
             (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)), (CURLOPT_MAXAGE_CONN, 60),
@@ -321,7 +329,9 @@ private final class Transfer {
         case .mail: isAccepted = result == CURLE_OK
         }
         job.reply(
-            Attempt(isAccepted ? .accepted : .failed(reason(result, status)), isHanded: isHanded))
+            Attempt(
+                isAccepted ? .accepted : .failed(reason(result, status)), isHanded: isHanded,
+                status: status > 0 ? status : nil))
     }
 
     private func reason(_ result: CURLcode, _ status: Int) -> String {

@@ -29,6 +29,9 @@ package struct Batch: Sendable {
 }
 
 extension Batch {
+    /// Each with a time and an id.
+    package var rowCount: Int { locations.count + events.count + remarks.events.count }
+
     /// Bytes that it holds in memory, about.
     package var footprint: Int {
         var bytes = 1024 + locations.count * MemoryLayout<LocationRow>.stride + (extras?.count ?? 0)

@@ -84,6 +84,8 @@ package enum Removal {
     ///
     /// - Returns: whether it has deleted something.
     private static func deleteSome(of device: Int64, in session: any Session) throws(StoreError) -> Bool {
+        // First, as nobody is to be told of it any more.
+        if try Outbox.deleteSome(of: device, in: session) { return true }
         for (table, key) in rows {
             let columns = key.joined(separator: ", ")
             // In the order of the key, so that only the partitions are read that have the first of them.

@@ -76,6 +76,12 @@ package protocol Session: AnyObject {
     /// Tables with rows of devices that only this kind of database has.
     var ownTables: [String] { get }
 
+    /// A condition: the row of `outbox` comes before all that are not committed yet.
+    var isBehindAll: String { get }
+
+    /// Whether this process forwards to a target; see `Outbox`.
+    func isOnly(_ target: String) throws(StoreError) -> Bool
+
     /// Whether it can go on after an error; if not, it is closed and another one opened.
     var isUsable: Bool { get }
 }

@@ -31,6 +31,8 @@ package final class Store: Sendable {
     private let copies: Monitor<WorkQueue>?
     /// Who asks is looked up by a thread that does nothing else: lists are in nobody's way.
     private let looks: Monitor<WorkQueue>
+    /// A session that keeps locks for as long as the server runs, and does nothing else; it is opened when the first is asked for.
+    private let locks: Monitor<WorkQueue>
     private let makes: Monitor<MakerQueue>
     private let maker: WorkerThread
     private let threads: [WorkerThread]
@@ -63,10 +65,11 @@ package final class Store: Sendable {
         report: @escaping @Sendable (StoreError) -> Void
     ) throws(StoreError) {
         let (writes, makes) = (Monitor(WorkQueue()), Monitor(MakerQueue()))
-        let (reads, looks) = (Monitor(WorkQueue()), Monitor(WorkQueue()))
+        let (reads, looks, locks) = (Monitor(WorkQueue()), Monitor(WorkQueue()), Monitor(WorkQueue()))
         self.writes = writes
         self.reads = reads
         self.looks = looks
+        self.locks = locks
         self.makes = makes
         self.patience = patience
         self.batchPatience = batchPatience
@@ -77,7 +80,7 @@ package final class Store: Sendable {
         file = Mutex(opened.file)
         var jobs = Array(
             repeating: (queue: writes, open: opened.writing, report: self.report), count: opened.writers)
-        for queue in [reads, reads, looks] {
+        for queue in [reads, reads, looks, locks] {
             jobs.append((queue: queue, open: opened.reading, report: self.report))
         }
         var copies: Monitor<WorkQueue>?
@@ -265,6 +268,13 @@ package final class Store: Sendable {
         try await run(looks, true, body)
     }
 
+    /// Runs `body` on a thread whose session keeps the locks that it takes.
+    package func lock<Value: Sendable>(
+        _ body: @escaping @Sendable (any Session) throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        try await run(locks, true, body)
+    }
+
     private func run<Value: Sendable>(
         _ queue: Monitor<WorkQueue>, _ isRepeatable: Bool,
         _ body: @escaping @Sendable (any Session) throws(StoreError) -> Value
@@ -294,6 +304,7 @@ package final class Store: Sendable {
         reads.change { $0.close() }
         copies?.change { $0.close() }
         looks.change { $0.close() }
+        locks.change { $0.close() }
         for thread in threads { thread.join() }
         file.withLock { $0 = nil }
     }

@@ -30,6 +30,8 @@ package struct Submission: Sendable {
     package var nextRevocation: Int64?
     /// What is to be told of; nil: nothing.
     package var rules: RuleBook?
+    /// What is to be forwarded of it, and to whom; nil: nothing.
+    package var forwarding: Forwarding?
 
     package init(
         device: Int64, batch: Batch, received: Timestamp, keptSince: Timestamp? = nil,
@@ -46,7 +48,7 @@ package struct Submission: Sendable {
     }
 
     /// What comes with it, each with a time and an id.
-    package var rows: Int { batch.locations.count + batch.events.count + batch.remarks.events.count }
+    package var rows: Int { batch.rowCount }
 
     /// What it costs to store, in rows.
     var load: Int { rows + batch.remarks.results.count }
@@ -58,7 +60,12 @@ package struct Submission: Sendable {
         for row in batch.locations { ids.append(row.id) }
         for row in batch.events { ids.append(row.id) }
         for row in batch.remarks.events { ids.append(row.id) }
-        ids.sort()
+        return Self.digest(of: ids)
+    }
+
+    /// Of ids of rows, whatever their order.
+    static func digest(of ids: [UUIDv7]) -> Int64 {
+        let ids = ids.sorted()
         var bytes: [UInt8] = []
         bytes.reserveCapacity(16 * ids.count)
         for id in ids { id.withBytes { bytes.append(contentsOf: $0) } }

@@ -137,6 +137,38 @@ enum Answer {
         var retention: Int?
         var clock: Clock
         var alerts: Alerts
+        /// nil of an earlier version.
+        var forwards: [Forward]?
+
+        /// A target to which batches are forwarded.
+        struct Forward: Decodable {
+            var name: String
+            /// If not, something waits for it all the same.
+            var isConfigured: Bool
+            /// Batches, with so many rows and bytes.
+            var waiting: Int64
+            var rows: Int64
+            var bytes: Int64
+            /// When the oldest was received.
+            var since: String?
+            var forwarded: Int64
+            var dropped: Int64
+            /// Of those that wait, batches that it does not take while it takes others, and why.
+            var refused: Int64
+            var refusal: String?
+            /// How much of what may wait does.
+            var fullPercent: Int64?
+            /// What keeps it from taking anything.
+            var trouble: String?
+            var troubleSince: String?
+
+            private enum CodingKeys: String, CodingKey {
+                case name, waiting, rows, bytes, since, forwarded, dropped, refused, refusal, trouble
+                case isConfigured = "is_configured"
+                case fullPercent = "full_percent"
+                case troubleSince = "trouble_since"
+            }
+        }
 
         /// What is distributed over several PostgreSQL.
         struct Citus: Decodable {
@@ -175,7 +207,7 @@ enum Answer {
 
         private enum CodingKeys: String, CodingKey {
             case program, schema, size, durable, devices, users, passwords, signs, removals, damage, loss,
-                clock, map, alerts, strays, citus
+                clock, map, alerts, strays, citus, forwards
             case copyLag = "copy_lag_seconds"
             case copyTrouble = "copy_trouble"
             case mapTrouble = "map_trouble"

@@ -36,6 +36,8 @@ struct Doctor: AsyncParsableCommand {
             place = database.place(settings)
             copy = self.copy.place(settings)
             try mail.apply(settings, to: &options)
+            options.forwards = settings.forwards
+            options.retentionDays = settings.retention
         } catch {
             tell(.bad, "configuration: \(error)")
             throw ExitCode(1)
@@ -109,6 +111,7 @@ struct Doctor: AsyncParsableCommand {
             tell(.ok, "map: the file can be read")
         }
         judge(facts.alerts, at: facts.clock.time, tell)
+        for forward in facts.forwards ?? [] { judge(forward, at: facts.clock.time, tell) }
         tell(.ok, facts.signs ? "commands: signed" : "commands: not signed, or no server runs here")
     }
 
@@ -137,16 +140,59 @@ struct Doctor: AsyncParsableCommand {
             )
         }
         for (name, waiting) in [("webhooks", alerts.webhooks), ("mail", alerts.mails)] {
-            guard let since = waiting.since.flatMap({ Timestamp(iso8601: $0) }), let now,
-                now.seconds(since: since) > Self.patience
-            else { continue }
-            complain("\(waiting.waiting) wait for \(name), the oldest since \(since.iso8601)")
+            if let text = Self.complaint(about: waiting.waiting, for: name, since: waiting.since, now) {
+                complain(text)
+            }
         }
         if alerts.failed > 0 {
             complain(
                 "\(alerts.failed) given up within the last day\(alerts.reason.map { ": \($0)" } ?? "")")
         }
         if isGood, alerts.mailServer || alerts.mailRules > 0 { tell(.ok, "alerts: nothing waits for long") }
+    }
+
+    /// - Returns: nil when nothing has waited for long.
+    private static func complaint(
+        about count: Int64, for name: String, since: String?, _ now: Timestamp?
+    ) -> String? {
+        guard let since = since.flatMap({ Timestamp(iso8601: $0) }), let now,
+            now.seconds(since: since) > patience
+        else { return nil }
+        return "\(count) wait for \(name), the oldest since \(since.iso8601)"
+    }
+
+    private func judge(_ forward: Answer.Facts.Forward, at time: String, _ tell: (Verdict, String) -> Void) {
+        var isGood = true
+        func complain(_ text: String) {
+            isGood = false
+            tell(.bad, "forward '\(forward.name)': \(text)")
+        }
+        guard forward.isConfigured else {
+            return complain(
+                "\(forward.waiting) batches wait, and no [[forward]] has that name any more: give it back, or they are dropped when they are 30 days old"
+            )
+        }
+        if let trouble = forward.trouble {
+            complain("it takes nothing\(forward.troubleSince.map { " since \($0)" } ?? ""): \(trouble)")
+        }
+        if let text = Self.complaint(
+            about: forward.waiting, for: "it", since: forward.since, Timestamp(iso8601: time))
+        {
+            complain(text)
+        }
+        if let share = forward.fullPercent, share >= 50 {
+            complain("\(share) % of what may wait does: the oldest are dropped at 100 %")
+        }
+        if forward.refused > 0 {
+            complain(
+                "\(forward.refused) batches are not accepted, and others are\(forward.refusal.map { ": \($0)" } ?? "")"
+            )
+        }
+        let account =
+            "\(forward.forwarded) batches forwarded, \(forward.waiting) wait, \(forward.dropped) dropped"
+        if isGood || forward.dropped > 0 {
+            tell(forward.dropped > 0 ? .note : .ok, "forward '\(forward.name)': \(account)")
+        }
     }
 
     private func judgeFile(_ path: String, _ tell: (Verdict, String) -> Void) {

@@ -1,6 +1,7 @@
 import API
 import Alerts
 import ArgumentParser
+import Forwards
 import Glibc
 
 /// Where alerts are mailed from, and what they link to.
@@ -49,9 +50,6 @@ struct MailOption: ParsableArguments {
             valueName: "url"))
     var publicURL: String?
 
-    /// Bytes of a password.
-    private static let longestPassword = 1024
-
     /// - Parameter settings: those of the file; the environment and the command line go before them.
     /// - Throws: `Failure` for an option that cannot be. A file that cannot be read is in `options.mailTrouble`: vehicles are
     ///   served without mail.
@@ -94,18 +92,10 @@ struct MailOption: ParsableArguments {
             let path = smtpPasswordFile ?? Environment["BEEKON_SERVER_SMTP_PASSWORD_FILE"]
                 ?? settings.smtpPasswordFile ?? credential
         else { throw Failure("smtp_user needs smtp_password_file, or a credential smtp-password") }
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else {
-            throw Failure("smtp_password_file: cannot open \(path): \(String(cString: strerror(errno)))")
+        do throws(CredentialFile.Invalid) {
+            return try CredentialFile.read(path)
+        } catch {
+            throw Failure("smtp_password_file: \(error.reason)")
         }
-        defer { close(descriptor) }
-        var room = [UInt8](repeating: 0, count: Self.longestPassword + 2)
-        let count = Glibc.read(descriptor, &room, room.count)
-        // Its first line, as editors end it.
-        let line = room[..<max(0, count)].prefix { $0 != 10 && $0 != 13 }
-        guard !line.isEmpty, line.count <= Self.longestPassword, !line.contains(0),
-            let text = String(validating: line, as: UTF8.self)
-        else { throw Failure("smtp_password_file: there is no password in the first line of \(path)") }
-        return text
     }
 }

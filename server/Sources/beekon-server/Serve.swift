@@ -86,6 +86,7 @@ struct Serve: AsyncParsableCommand {
             options.signingKey = try KeyFile.read(path)
         }
         try mail.apply(settings, to: &options)
+        options.forwards = settings.forwards
         return options
     }
 

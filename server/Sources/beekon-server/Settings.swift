@@ -1,3 +1,4 @@
+import Forwards
 import Glibc
 import ServerStore
 import TOML
@@ -41,6 +42,8 @@ struct Settings: Equatable {
     var smtpUnencrypted: Bool?
     /// Address of the page as people reach it.
     var publicURL: String?
+    /// Where batches are forwarded to.
+    var forwards: [ForwardTarget] = []
 
     /// Where the package puts the file.
     static let usual = "/etc/beekon-server/beekon-server.toml"
@@ -51,7 +54,7 @@ struct Settings: Equatable {
         "database", "read_database", "listen", "retention_days", "batch_days", "partition_days",
         "connections", "signing_key", "page", "map",
         "tiles", "tiles_attribution", "smtp", "smtp_from", "smtp_user", "smtp_password_file", "smtp_ca_file",
-        "smtp_unencrypted", "public_url",
+        "smtp_unencrypted", "public_url", "forward",
     ]
     /// Bytes; a few settings and what is said about them.
     private static let longest = 65_536
@@ -94,6 +97,10 @@ struct Settings: Equatable {
         var problems = document.problems.map { (line: $0.line, message: $0.message) }
         for name in document.root.names {
             guard let node = document.root[name] else { continue }
+            if name == "forward" {
+                problems += ForwardOption.read(node, into: &forwards)
+                continue
+            }
             if let complaint = take(name, node) { problems.append((node.line, complaint)) }
         }
         return problems
@@ -133,7 +140,7 @@ struct Settings: Equatable {
         }
     }
 
-    private static func text(_ name: String, _ node: TOMLNode, into value: inout String?) -> String? {
+    static func text(_ name: String, _ node: TOMLNode, into value: inout String?) -> String? {
         guard case .value(.string(let text)) = node.content else {
             return "\(name) is a text in quotes, found \(node.typeName)"
         }
@@ -142,7 +149,7 @@ struct Settings: Equatable {
         return nil
     }
 
-    private static func number(
+    static func number(
         _ name: String, _ node: TOMLNode, _ range: ClosedRange<Int>, into value: inout Int?
     ) -> String? {
         guard case .value(.integer(let number)) = node.content, range.contains(number) else {

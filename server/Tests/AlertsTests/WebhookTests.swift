@@ -82,8 +82,8 @@ struct Steady: RandomNumberGenerator {
         ] as [(Int64, Double)])
     func delays(_ attempts: Int64, _ least: Double) {
         var (low, high) = (Steady(value: 0), Steady(value: .max))
-        #expect(abs(BackOff.delay(after: attempts, using: &low) - least) < least / 1000)
-        let most = BackOff.delay(after: attempts, using: &high)
-        #expect(most > least * 1.49 && most <= least * 1.5 && most <= BackOff.longest)
+        #expect(abs(BackOff.alerts.delay(after: attempts, using: &low) - least) < least / 1000)
+        let most = BackOff.alerts.delay(after: attempts, using: &high)
+        #expect(most > least * 1.49 && most <= least * 1.5 && most <= BackOff.alerts.longest)
     }
 }

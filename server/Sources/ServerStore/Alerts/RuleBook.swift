@@ -60,6 +60,13 @@ struct NewRows: Sendable {
     var locations: [LocationRow] = []
     var events: [EventRow] = []
     var vehicleEvents: [VehicleEvent] = []
+
+    var keys: Set<RowKey> {
+        func key(_ row: some TimedRow) -> RowKey {
+            RowKey(device: submission.device, time: row.time.milliseconds, id: row.id)
+        }
+        return Set(locations.map(key) + events.map(key) + vehicleEvents.map(key))
+    }
 }
 
 /// What an event of a vehicle says beside its kind and time, as far as it is understood.

@@ -49,6 +49,11 @@ struct CopyBuffer {
         bytes.append(contentsOf: text.utf8)
     }
 
+    mutating func put(_ block: [UInt8]) {
+        append(Int32(truncatingIfNeeded: block.count))
+        bytes.append(contentsOf: block)
+    }
+
     /// Ends the stream.
     mutating func finish() {
         append(Int16(-1))

@@ -12,13 +12,6 @@ struct PostgresGroup {
         let extras: Int64?
     }
 
-    /// What identifies a row.
-    struct Key: Hashable {
-        let device: Int64
-        let time: Int64
-        let id: UUIDv7
-    }
-
     /// What of a group is to be stored.
     struct Fresh {
         /// The places of the batches.
@@ -243,7 +236,7 @@ struct PostgresGroup {
     /// - Parameters:
     ///   - fresh: the batches that were to be stored.
     ///   - inserted: keys of the rows that were new; nil: all of these batches were.
-    func receipts(_ fresh: Fresh, inserted: Set<Key>?, commands: [Int64: [WaitingCommand]]) -> [Receipt] {
+    func receipts(_ fresh: Fresh, inserted: Set<RowKey>?, commands: [Int64: [WaitingCommand]]) -> [Receipt] {
         var receipts = receipts(new: Set(fresh.places), inserted: inserted)
         for place in group.indices {
             receipts[place].commands = commands[group[place].device] ?? []
@@ -257,7 +250,7 @@ struct PostgresGroup {
     /// - Parameters:
     ///   - fresh: the batches that were to be stored.
     ///   - inserted: keys of the rows that were new; nil: all of these batches were.
-    func newRows(_ fresh: Fresh, inserted: Set<Key>?) -> [NewRows] {
+    func newRows(_ fresh: Fresh, inserted: Set<RowKey>?) -> [NewRows] {
         guard group.contains(where: { $0.rules != nil }) else { return [] }
         let stored = Set(fresh.places)
         return places.filter { group[$0].rules != nil }.map { place in
@@ -267,13 +260,33 @@ struct PostgresGroup {
             guard stored.contains(place) else { return rows }
             func isNew(_ time: Timestamp, _ id: UUIDv7) -> Bool {
                 guard submission.isKept(time) else { return false }
-                let key = Key(device: submission.device, time: time.milliseconds, id: id)
+                let key = RowKey(device: submission.device, time: time.milliseconds, id: id)
                 return inserted?.contains(key) ?? true
             }
             rows.locations = submission.batch.locations.filter { isNew($0.time, $0.id) }
             rows.events = submission.batch.events.filter { isNew($0.time, $0.id) }
             rows.vehicleEvents = submission.batch.remarks.events.filter { isNew($0.time, $0.id) }
             return rows
+        }
+    }
+
+    /// What the outbox gets, in the order of the group.
+    ///
+    /// - Parameters:
+    ///   - fresh: the batches that were to be stored.
+    ///   - inserted: keys of the rows that were new; nil: all of these batches were.
+    func outbox(_ fresh: Fresh, inserted: Set<RowKey>?) -> [(submission: Submission, row: Outbox.Row)] {
+        guard group.contains(where: { $0.forwarding != nil }) else { return [] }
+        var left = inserted
+        return fresh.places.sorted().compactMap { place in
+            let submission = group[place]
+            let isNewID = digests[place] != nil && !fresh.withOtherRows.contains(place)
+            let row = Outbox.row(of: submission, isNewID: isNewID) { time, id in
+                guard left != nil else { return true }
+                return left?.remove(
+                    RowKey(device: submission.device, time: time.milliseconds, id: id)) != nil
+            }
+            return row.map { (submission: submission, row: $0) }
         }
     }
 
@@ -313,7 +326,7 @@ struct PostgresGroup {
         return (places.filter { group[$0].token != nil }, places.filter { group[$0].token == nil })
     }
 
-    private func receipts(new: Set<Int>, inserted: Set<Key>?) -> [Receipt] {
+    private func receipts(new: Set<Int>, inserted: Set<RowKey>?) -> [Receipt] {
         var inserted = inserted
         return group.indices.map { place in
             let submission = group[place]
@@ -323,13 +336,13 @@ struct PostgresGroup {
             guard inserted != nil else { return Receipt(stored: kept, expired: expired) }
             let keys =
                 submission.batch.locations.filter { submission.isKept($0.time) }.map {
-                    Key(device: submission.device, time: $0.time.milliseconds, id: $0.id)
+                    RowKey(device: submission.device, time: $0.time.milliseconds, id: $0.id)
                 }
                 + submission.batch.events.filter { submission.isKept($0.time) }.map {
-                    Key(device: submission.device, time: $0.time.milliseconds, id: $0.id)
+                    RowKey(device: submission.device, time: $0.time.milliseconds, id: $0.id)
                 }
                 + submission.batch.remarks.events.filter { submission.isKept($0.time) }.map {
-                    Key(device: submission.device, time: $0.time.milliseconds, id: $0.id)
+                    RowKey(device: submission.device, time: $0.time.milliseconds, id: $0.id)
                 }
             let stored = keys.count { inserted?.remove($0) != nil }
             return Receipt(stored: stored, duplicates: kept - stored, expired: expired)
@@ -337,9 +350,17 @@ struct PostgresGroup {
     }
 }
 
+/// What identifies a row.
+struct RowKey: Hashable {
+    let device: Int64
+    let time: Int64
+    let id: UUIDv7
+}
+
 /// What locations and events have in common.
 protocol TimedRow {
     var time: Timestamp { get }
+    var id: UUIDv7 { get }
 }
 
 extension LocationRow: TimedRow {}

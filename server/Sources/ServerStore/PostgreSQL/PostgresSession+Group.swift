@@ -69,6 +69,7 @@ extension PostgresSession {
                 try copy(group.vehicleEvents(of: fresh.places), into: "vehicle_events")
                 try noteAhead(group.ahead(of: fresh.places))
                 var receipts = try receipts(of: group, fresh, inserted: nil, &trouble)
+                try copy(group.outbox(fresh, inserted: nil))
                 try noteAlerts(of: group, group.newRows(fresh, inserted: nil), in: &receipts, &trouble)
                 return receipts
             }
@@ -82,7 +83,7 @@ extension PostgresSession {
             try copy(group.locations(of: fresh.places), into: "staged_locations")
             try copy(group.events(of: fresh.places), into: "staged_events")
             try copy(group.vehicleEvents(of: fresh.places), into: "staged_vehicle_events")
-            var inserted: Set<PostgresGroup.Key> = []
+            var inserted: Set<RowKey> = []
             for table in ["locations", "events", "vehicle_events"] {
                 let rows = try query(
                     """
@@ -93,14 +94,39 @@ extension PostgresSession {
                     guard let device = row[0].integer, let time = row[1].integer, let id = row[2].id else {
                         continue
                     }
-                    inserted.insert(PostgresGroup.Key(device: device, time: time, id: id))
+                    inserted.insert(RowKey(device: device, time: time, id: id))
                 }
             }
             try noteAhead(group.ahead(of: fresh.places))
             var receipts = try receipts(of: group, fresh, inserted: inserted, &trouble)
+            try copy(group.outbox(fresh, inserted: inserted))
             try noteAlerts(of: group, group.newRows(fresh, inserted: inserted), in: &receipts, &trouble)
             return receipts
         }
+    }
+
+    /// What is to be forwarded, for each target by itself.
+    private func copy(_ rows: [(submission: Submission, row: Outbox.Row)]) throws(Refusal) {
+        guard !rows.isEmpty else { return }
+        var buffer = CopyBuffer(rows: rows.count)
+        for (submission, row) in rows {
+            guard let forwarding = submission.forwarding else { continue }
+            for target in forwarding.targets {
+                buffer.begin(columns: 8)
+                buffer.put(submission.device)
+                buffer.put(target)
+                buffer.put(row.id)
+                buffer.put(submission.age.milliseconds)
+                buffer.put(Int64(row.rows))
+                buffer.put(Int64(row.body.count))
+                buffer.put(Int64(forwarding.isPacked ? 1 : 0))
+                buffer.put(row.body)
+            }
+        }
+        buffer.finish()
+        try copy(
+            "COPY outbox(device, target, id, received, rows, size, packed, body) FROM STDIN (FORMAT binary)",
+            buffer.bytes)
     }
 
     private func noteAlerts(
@@ -319,7 +345,7 @@ extension PostgresSession {
     }
 
     private func receipts(
-        of group: PostgresGroup, _ fresh: PostgresGroup.Fresh, inserted: Set<PostgresGroup.Key>?,
+        of group: PostgresGroup, _ fresh: PostgresGroup.Fresh, inserted: Set<RowKey>?,
         _ trouble: inout Trouble
     ) throws(Refusal) -> [Receipt] {
         let (known, waiting, ended) = try knownAndWaiting(group, newest: group.latest(of: fresh.places))

@@ -174,6 +174,18 @@ enum SQLiteSchema {
         CREATE TABLE revocations(
             device INTEGER NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (device, number)) STRICT, WITHOUT ROWID;
         INSERT INTO numbers VALUES ('revocation', 1);
+        CREATE TABLE outbox(
+            number INTEGER PRIMARY KEY AUTOINCREMENT, device INTEGER NOT NULL, target TEXT NOT NULL,
+            tx INTEGER NOT NULL DEFAULT 0, id TEXT NOT NULL, received INTEGER NOT NULL, rows INTEGER NOT NULL,
+            size INTEGER NOT NULL, packed INTEGER NOT NULL, body BLOB NOT NULL, due INTEGER NOT NULL DEFAULT 0,
+            attempts INTEGER NOT NULL DEFAULT 0, reason TEXT) STRICT;
+        CREATE INDEX outbox_device ON outbox(device);
+        CREATE INDEX outbox_order ON outbox(target, tx, number);
+        CREATE TABLE outbox_counts(
+            target TEXT NOT NULL, result TEXT NOT NULL, batches INTEGER NOT NULL, rows INTEGER NOT NULL,
+            PRIMARY KEY (target, result)) STRICT, WITHOUT ROWID;
+        CREATE TABLE outbox_troubles(
+            target TEXT PRIMARY KEY, since INTEGER NOT NULL, reason TEXT NOT NULL) STRICT, WITHOUT ROWID;
         """,
     ]
 

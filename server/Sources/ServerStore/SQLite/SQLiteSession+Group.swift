@@ -58,9 +58,14 @@ extension SQLiteSession {
         let (standing, other) = try judgeInstallation(of: submission)
         // What another says it has done, it was not told to do.
         if standing != .other { try noteResults(of: submission) }
-        var new = submission.rules.map { _ in NewRows(submission: submission) }
+        var new =
+            submission.rules == nil && submission.forwarding == nil
+            ? nil : NewRows(submission: submission)
         var receipt = try insertRows(of: submission, &new)
-        if let new { found.append(new) }
+        if let new {
+            if submission.rules != nil { found.append(new) }
+            try addToOutbox(new, isNewID: submission.keepsID && !receipt.hasOtherRows)
+        }
         receipt.otherInstallation = other
         receipt.isOfOther = standing == .other
         guard standing != .other else { return receipt }
@@ -72,6 +77,29 @@ extension SQLiteSession {
             ).first?.first?.integer
         }
         return receipt
+    }
+
+    private func addToOutbox(_ new: NewRows, isNewID: Bool) throws(SQLiteError) {
+        let submission = new.submission
+        guard let forwarding = submission.forwarding else { return }
+        var left = new.keys
+        let row = Outbox.row(of: submission, isNewID: isNewID) { time, id in
+            left.remove(
+                RowKey(device: submission.device, time: time.milliseconds, id: id)) != nil
+        }
+        guard let row else { return }
+        for target in forwarding.targets {
+            _ = try change(
+                """
+                INSERT INTO outbox(device, target, id, received, rows, size, packed, body)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+                """,
+                [
+                    .integer(submission.device), .text(target), .text(row.id),
+                    .integer(submission.age.milliseconds), .integer(Int64(row.rows)),
+                    .integer(Int64(row.body.count)), .integer(forwarding.isPacked ? 1 : 0), .blob(row.body),
+                ])
+        }
     }
 
     private func hasEnded(_ device: Int64, since known: Int64) throws(SQLiteError) -> Bool {

@@ -140,6 +140,11 @@ class Hook:
         request.send_header("Content-Length", "0")
         request.end_headers()
 
+    def paths(self, path: str) -> int:
+        """Calls there."""
+        with self.lock:
+            return sum(call.path == path for call in self.calls)
+
     def by_id(self) -> dict[str, list[Call]]:
         found = defaultdict(list)
         with self.lock:

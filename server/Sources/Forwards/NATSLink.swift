@@ -138,6 +138,11 @@ struct NATSLink: SenderThread.Link {
             switch status {
             case NATS_OK: break
             case NATS_TIMEOUT: continue hearing
+            case NATS_NO_RESPONDERS:
+                // libnats keeps the message to itself, and with it for which one this is.
+                reason = "no stream takes the subject \(subject)"
+                waiting -= 1
+                continue hearing
             default:
                 reason = Trouble("the connection was lost before the acknowledgement", status).reason
                 break hearing
@@ -158,9 +163,6 @@ struct NATSLink: SenderThread.Link {
     }
 
     private func outcome(_ message: OpaquePointer?) -> ForwardOutcome {
-        guard !natsMsg_IsNoResponders(message) else {
-            return .failed("no stream takes the subject \(subject)")
-        }
         let bytes = UnsafeRawBufferPointer(
             start: natsMsg_GetData(message), count: Int(max(0, natsMsg_GetDataLength(message))))
         guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(bytes)) else {

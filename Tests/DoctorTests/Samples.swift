@@ -3,7 +3,7 @@
 
 enum Samples {
     static let status = Wire.Status(
-        version: "0.1.0", installId: "x", state: .tracking, uptimeSeconds: 100,
+        version: "0.2.0", installId: "x", state: .tracking, uptimeSeconds: 100,
         source: .init(
             health: .ok, device: "/dev/ttyUSB0", mode: 3, satellitesUsed: 9, satellitesVisible: 12,
             timeSettled: true, fixes: 10, reconnects: 0, rollovers: 0, refusedTimes: 0),

@@ -41,7 +41,7 @@ final class Forwarder: Service {
         var failures: Int64 = 0
         /// What the database has as its trouble; nil: that is not known.
         var noted: String??
-        /// Of `warnings`, how many have been told.
+        /// How many of `warnings` have been told.
         var told = 0
     }
 
@@ -58,7 +58,7 @@ final class Forwarder: Service {
     /// Between two looks at all that waits, at least; and it takes at most a twentieth of the time.
     private static let look = Duration.seconds(5)
     private static let part = 20
-    /// Of what may wait: it is told before anything is dropped.
+    /// Parts of what may wait at which that is told, before anything is dropped.
     private static let warnings: [(percent: Int64, text: String)] = [(50, "half"), (90, "nine tenths")]
 
     private let store: Store

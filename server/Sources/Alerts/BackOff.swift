@@ -4,9 +4,9 @@ package struct BackOff: Sendable {
     package let shortest: Double
     package let longest: Double
 
-    /// Of alerts: a receiver may be away for days.
+    /// For alerts: a receiver may be away for days.
     package static let alerts = BackOff(shortest: 10, longest: 3600)
-    /// Of what is forwarded: whoever takes it is waited for.
+    /// For what is forwarded: whoever takes it is waited for.
     package static let forwarding = BackOff(shortest: 1, longest: 60)
 
     /// By how much a delay may grow by chance, so that what failed together does not come back together.

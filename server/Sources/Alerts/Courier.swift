@@ -24,7 +24,7 @@ package struct Attempt: Equatable, Sendable {
     package var outcome: Outcome
     /// Whether some of the message may have reached the other side.
     package var isHanded: Bool
-    /// Of HTTP; nil: there was no answer.
+    /// Status of HTTP; nil: there was no answer.
     package var status: Int?
 
     package init(_ outcome: Outcome, isHanded: Bool, status: Int? = nil) {

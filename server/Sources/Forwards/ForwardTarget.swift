@@ -213,7 +213,7 @@ package struct ForwardTarget: Equatable, Sendable {
         }
     }
 
-    /// Of MQTT.
+    /// Host of the broker of MQTT.
     var host: String { Self.bare(WebAddress.host(url)) }
     var port: Int { Self.port(of: url) ?? 0 }
     /// Each server of NATS.

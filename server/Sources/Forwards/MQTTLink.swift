@@ -17,7 +17,7 @@ struct MQTTLink: SenderThread.Link {
 
     /// What libmosquitto tells, on the thread that calls it.
     private final class Ears {
-        /// Of CONNACK; nil: none has come.
+        /// What CONNACK says; nil: none has come.
         var connected: Int32?
         /// Reasons of PUBACK, by number of the message.
         var acknowledged: [Int32: Int32] = [:]

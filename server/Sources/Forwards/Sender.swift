@@ -9,7 +9,7 @@ package enum ForwardOutcome: Equatable, Sendable {
     case refused(String)
     /// The target takes nothing at this time.
     case failed(String)
-    /// It was not tried, or the server ends.
+    /// Not tried, or the server ends.
     case open
 }
 

@@ -45,7 +45,7 @@ final class WebSender: Sender {
         return outcomes
     }
 
-    /// Those of one vehicle, in their order, until one fails.
+    /// Sends those of one vehicle, in their order, until one fails.
     private func send(_ chain: [(place: Int, parcel: Outbox.Parcel)]) async -> [(Int, ForwardOutcome)] {
         var outcomes: [(Int, ForwardOutcome)] = []
         for (place, parcel) in chain {

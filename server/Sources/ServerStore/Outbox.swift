@@ -5,7 +5,7 @@ internal import EnvelopeReader
 /// An envelope as it came, on its way to others.
 package struct Forwarding: Sendable {
     package var envelope: [UInt8]
-    /// It is gzip.
+    /// Whether it is gzip.
     package var isPacked: Bool
     /// Names of the targets.
     package var targets: [String]
@@ -47,7 +47,7 @@ package enum Outbox {
     /// An envelope that is to be sent.
     package struct Parcel: Sendable {
         package var key: Key
-        /// Of the batch; with the digest of the rows where the batch had been seen with others.
+        /// Id of the batch; with the digest of the rows where the batch had been seen with others.
         package var id: String
         package var deviceName: String
         package var body: [UInt8]

@@ -63,7 +63,7 @@ package struct Submission: Sendable {
         return Self.digest(of: ids)
     }
 
-    /// Of ids of rows, whatever their order.
+    /// Digest of ids of rows, whatever their order.
     static func digest(of ids: [UUIDv7]) -> Int64 {
         let ids = ids.sorted()
         var bytes: [UInt8] = []

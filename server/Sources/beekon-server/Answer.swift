@@ -153,7 +153,7 @@ enum Answer {
             var since: String?
             var forwarded: Int64
             var dropped: Int64
-            /// Of those that wait, batches that it does not take while it takes others, and why.
+            /// Batches that wait since it takes others and not them, and why.
             var refused: Int64
             var refusal: String?
             /// How much of what may wait does.

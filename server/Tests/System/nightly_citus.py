@@ -1,5 +1,5 @@
-"""beekon-server on Citus: BEEKON_TEST_CITUS names where that is (`make test-citus`). What every database must do is tested there by the
-tests of PostgreSQL, with the same variable; this is what Citus alone has."""
+"""beekon-server on Citus: BEEKON_TEST_CITUS names where that is (`make test-citus`). What every database must do is tested there
+by the tests of PostgreSQL, with the same variable; this is what Citus alone has."""
 from __future__ import annotations
 
 import os
@@ -23,8 +23,10 @@ from server_support.standbys import Fleet
 # Acknowledged rows of the kills.
 ROWS = 60_000
 # What the schema of version 5 had; later ones have more.
-SCHEMA_5 = """devices tokens users batches extras locations events latest presence passwords sessions claims commands vehicle_events logs
-    clock votes installations ahead weeks ended_tokens numbers fleet_groups user_groups links removals beekon_schema""".split()
+SCHEMA_5 = (
+    "devices", "tokens", "users", "batches", "extras", "locations", "events", "latest", "presence", "passwords", "sessions",
+    "claims", "commands", "vehicle_events", "logs", "clock", "votes", "installations", "ahead", "weeks", "ended_tokens", "numbers",
+    "fleet_groups", "user_groups", "links", "removals", "beekon_schema")
 NUMBERS_5 = ("claim", "user", "fleet", "group", "link")
 
 
@@ -50,7 +52,8 @@ class CitusTest(ServerTest):
 
     def doctor(self) -> list:
         """What it says of Citus."""
-        done = subprocess.run([PROGRAM, "doctor", "--database", self.citus.address()], capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            [PROGRAM, "doctor", "--database", self.citus.address()], capture_output=True, text=True, timeout=120)
         return [line for line in done.stdout.splitlines() if " citus: " in line or " database: " in line]
 
 

@@ -325,5 +325,9 @@ class OnPostgresWebhooks(Webhooks, OnPostgres):
         self.account("plain", 31, 31)
 
 
+# They are run on a database each.
+del Webhooks
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -473,8 +473,10 @@ class ScreenTests(PageTest):
         page.wait_for_function("document.querySelectorAll('tbody tr').length === 3")
         cells = [row.locator("th, td").all_inner_texts() for row in rows.all()]
         self.assertEqual([cell[1:2] + cell[6:10] for cell in cells], [
-            [shown[0], "0", "0 s", "08:00", "08:30"], [shown[0], "1", "30 min", "09:00", "09:20"], [shown[1], "0", "0 s", "23:50", "00:15"]])
-        self.assertIn(f"from={first + datetime.timedelta(hours=9):%Y-%m-%d}", rows.nth(1).get_by_role("link").get_attribute("href") or "")
+            [shown[0], "0", "0 s", "08:00", "08:30"], [shown[0], "1", "30 min", "09:00", "09:20"],
+            [shown[1], "0", "0 s", "23:50", "00:15"]])
+        place = rows.nth(1).get_by_role("link").get_attribute("href") or ""
+        self.assertIn(f"from={first + datetime.timedelta(hours=9):%Y-%m-%d}", place)
         # A row leads to the day.
         page.get_by_label("Rows").select_option("day")
         rows.first.get_by_role("link").click()
@@ -773,6 +775,9 @@ class ScreenTests(PageTest):
         page.goto(f"{self.server.url}/#/vehicle/{self.truck()}?{self.stretch()}")
         page.locator("path.fence.is-new").first.wait_for()
         page.goto(f"{self.server.url}/#/map?at=52.52000,13.40500,13")
+        # Not one of the screen before, which goes at this moment.
+        page.locator("dl.sums").wait_for(state="detached")
+        page.locator("path.fence").first.wait_for()
         page.locator("path.fence").first.hover(force=True)
         page.locator(".leaflet-tooltip").wait_for()
 

@@ -37,7 +37,7 @@ enum PostgresCitus {
         ("citus.multi_shard_modify_mode", "sequential"), ("citus.max_cached_conns_per_worker", "8"),
         ("citus.propagate_set_commands", "local"),
     ]
-    /// Of each table, for each worker: of every week there is one table a shard.
+    /// Shards of each table for each worker: every week is one table a shard.
     private static let shardsOfWorker = 4
     /// Nobody waits for a worker that is away for longer than that; in minutes.
     private static let patience = 2
@@ -103,7 +103,7 @@ enum PostgresCitus {
         ).first?.first?.integer ?? 0
     }
 
-    /// Those of the partitioned tables that are distributed by device, with the number of their group.
+    /// The partitioned tables that are distributed by device, with the number of their group.
     private static func tables(in session: PostgresSession) throws(PostgresSession.Refusal) -> [String: Int64]
     {
         let rows = try session.query(
@@ -154,7 +154,7 @@ enum PostgresCitus {
         return facts
     }
 
-    /// Those that do not answer, and what waits there for its end.
+    /// Workers that do not answer, and what waits there for its end.
     private static func troublesOfWorkers(
         in session: PostgresSession
     ) throws(PostgresSession.Refusal) -> [String] {

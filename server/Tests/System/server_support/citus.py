@@ -1,5 +1,5 @@
-"""Citus on loopback: a coordinator and two workers, each of which may be killed. BEEKON_TEST_CITUS names the folder that Citus was
-installed into (DESTDIR), or that of its source, built."""
+"""Citus on loopback: a coordinator and two workers, each of which may be killed. BEEKON_TEST_CITUS names the folder that Citus
+was installed into (DESTDIR), or that of its source, built."""
 from __future__ import annotations
 
 import atexit

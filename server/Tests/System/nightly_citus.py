@@ -25,8 +25,8 @@ ROWS = 60_000
 # What the schema of version 5 had; later ones have more.
 SCHEMA_5 = (
     "devices", "tokens", "users", "batches", "extras", "locations", "events", "latest", "presence", "passwords", "sessions",
-    "claims", "commands", "vehicle_events", "logs", "clock", "votes", "installations", "ahead", "weeks", "ended_tokens", "numbers",
-    "fleet_groups", "user_groups", "links", "removals", "beekon_schema")
+    "claims", "commands", "vehicle_events", "logs", "clock", "votes", "installations", "ahead", "weeks", "ended_tokens",
+    "numbers", "fleet_groups", "user_groups", "links", "removals", "beekon_schema")
 NUMBERS_5 = ("claim", "user", "fleet", "group", "link")
 
 

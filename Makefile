@@ -23,7 +23,7 @@ LISTEN ?= 127.0.0.1:8080
 OVERLOAD_SECONDS ?= 30
 # Simulated days of `make soak`.
 DAYS ?= 7
-# Of `make nightly`; empty: all.
+# Of `make nightly`, `make faults`, `make mechanical`; empty: all.
 PART ?=
 # Of `make release`: its version, where apt will find the repository, the fingerprint of the key that signs; packages that
 # exist already; where it goes; REHEARSAL=1 takes what is not released.
@@ -56,8 +56,7 @@ ALSO ?=
 # differs from build to build, and left its mark in what stays: without it, the same bytes come out each time.
 RELEASE := -c release --static-swift-stdlib -Xswiftc -gnone -Xswiftc -use-ld=lld -Xlinker -s -Xlinker --no-export-dynamic \
     -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --no-eh-frame-hdr -Xlinker -T -Xlinker $(CURDIR)/etc/build/release.ld
-# beekon-server's, as in etc/build/server.
-SERVER_RELEASE := -c release --product beekon-server --static-swift-stdlib -Xlinker -s
+SERVER_RELEASE := $(RELEASE) --product beekon-server
 SWIFT_BUILD := swift build --scratch-path $(BUILD)
 # For another machine than this: its architecture and suite.
 OWN = $(shell etc/build/cross --here)
@@ -66,7 +65,7 @@ OTHER := $(if $(ARCH)$(SUITE),$(if $(filter-out $(OWN),$(ARCH) $(SUITE)),$(or $(
 
 # The builds share one folder, and SwiftPM uses every core by itself.
 .NOTPARALLEL:
-.PHONY: help deps build programs run test seconds nightly on lint manuals check server server-build test-server fuzz-server simulate server-deb image image-test conservation test-citus overload fleet pictures fleet-simulation fleet-live bench-server fuzz bench soak system-test test-arm64 install uninstall deb cross release release-test server-cross clean venv
+.PHONY: help deps build programs run test seconds nightly on lint manuals check server server-build test-server fuzz-server simulate faults mechanical server-deb image image-test conservation test-citus overload fleet pictures fleet-simulation fleet-live bench-server fuzz bench soak system-test test-arm64 install uninstall deb cross release release-test server-cross clean venv
 
 help:  ## Show these verbs
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -118,6 +117,12 @@ simulate: deps  ## Hours of a vehicle from SEEDS=200 seeds, or from SEED=7, held
 	$(SWIFT_BUILD) --build-tests
 	@etc/build/simulate --build $(BUILD) $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),200))
 
+faults: deps  ## Mended faults put back, one after the other, for the simulated world to find; PART=1/4 of them
+	@etc/build/faults run $(if $(PART),--part $(PART))
+
+mechanical: deps  ## A hundred small changes of the code, likewise; PART=1/4
+	@etc/build/faults mechanical $(if $(PART),--part $(PART))
+
 fuzz: deps  ## Fuzz what reads the bytes of others; FUZZ_SECONDS or FUZZ_RUNS for each, FUZZ_ONLY=names
 	@BUILD="$(BUILD)" etc/build/fuzz
 
@@ -129,7 +134,7 @@ server: server-build  ## Build beekon-server, the backend, and run it here with 
 
 server-build:  ## Build the release of beekon-server in server/.build
 	@etc/build/server deps
-	@etc/build/server build
+	swift build --package-path server --scratch-path server/.build $(SERVER_RELEASE)
 
 test-server:  ## Run the tests of beekon-server alone; ONLY=name
 	@etc/build/test --build $(BUILD) --server $(ONLY)
@@ -162,9 +167,7 @@ test-citus: venv server-build  ## Test beekon-server on Citus, kills of each nod
 overload: venv server-build  ## Ten times what beekon-server can take, and slow senders, for OVERLOAD_SECONDS=30, with the release
 	@BEEKON_SERVER_BIN="$(CURDIR)/server/.build/release" BEEKOND_OVERLOAD_SECONDS="$(OVERLOAD_SECONDS)" etc/build/server run overload
 
-fleet: programs venv  ## Ten simulated vehicles, with beekond and gpsd, and beekon-server; Ctrl-C or DURATION=60 ends them; VEHICLES=10
-	@etc/build/server deps
-	@etc/build/server build
+fleet: programs venv server-build  ## Ten simulated vehicles, with beekond and gpsd, and beekon-server; Ctrl-C or DURATION=60 ends them; VEHICLES=10
 	@etc/demo/fleet --bin $(BUILD)/debug --server server/.build/release --vehicles $(or $(VEHICLES),10) \
 	    $(if $(DURATION),--duration $(DURATION))
 
@@ -178,16 +181,12 @@ fleet-simulation: deps  ## Table and charts of docs/fleet.md: 100,000 vehicles i
 	$(SWIFT_BUILD) -c release --product beekon-fleet
 	@etc/build/fleet-simulation $(BUILD)/release/beekon-fleet $(or $(VEHICLES),100000)
 
-fleet-live: deps venv  ## Vehicles of the simulation against a beekon-server that is killed, in real time; VEHICLES=40
+fleet-live: deps venv server-build  ## Vehicles of the simulation against a beekon-server that is killed, in real time; VEHICLES=40
 	$(SWIFT_BUILD) --product beekon-fleet
-	@etc/build/server deps
-	@etc/build/server build
 	@cd Tests/System/fleet && BEEKOND_VEHICLES=$(or $(VEHICLES),40) BEEKOND_BIN="$(abspath $(BUILD))/debug" \
 	    BEEKON_SERVER_BIN="$(CURDIR)/server/.build/release" $(CURDIR)/.venv/bin/python -m unittest -v test_fleet.LiveTests
 
-bench-server: venv  ## Measure beekon-server beside COPY and bare inserts; BENCH_RUNS=5, BENCH_ONLY="postgres sqlite herd", BENCH_ALONE=1, BENCH_BEFORE=folder
-	@etc/build/server deps
-	@etc/build/server build
+bench-server: venv server-build  ## Measure beekon-server beside COPY and bare inserts; BENCH_RUNS=5, BENCH_ONLY="postgres sqlite herd", BENCH_ALONE=1, BENCH_BEFORE=folder
 	@.venv/bin/python server/Benchmarks/bench-server $(BENCH_ONLY)
 
 bench: deps  ## Measure beekond beside its peers; BENCH_RUNS=1 for a quick look, BENCH_ONLY=names, BENCH_DIR=folder

@@ -30,7 +30,7 @@ package struct Vehicle: Sendable {
         package var heading: Double
     }
 
-    private var route: Route
+    private var route: StreetRoute
     private var leg: Leg
     /// Metres driven on this leg.
     private var along = 0.0
@@ -42,7 +42,7 @@ package struct Vehicle: Sendable {
 
     /// Creates a vehicle at rest at the start of the route for `seed`.
     package init(seed: UInt64) {
-        var route = Route(random: SplitMix64(seed: seed))
+        var route = StreetRoute(random: SplitMix64(seed: seed))
         let heading = route.firstHeading()
         leg = route.next(from: Pose(east: 0, north: 0, heading: heading))
         self.route = route

@@ -17,7 +17,7 @@ struct Check {
             let db = try Connection(path: directory + "/beekon.db", access: .readOnly)
             say("integrity " + (try db.value("PRAGMA integrity_check") ?? "no answer"))
             let history = try History(directory: directory)
-            var cursor = History.Cursor(from: nil, to: nil)
+            var cursor = LocationCursor(from: nil, to: nil)
             while !cursor.isAtEnd {
                 for location in try history.next(&cursor) { say("location \(location.id)") }
             }

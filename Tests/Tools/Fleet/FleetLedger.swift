@@ -1,7 +1,7 @@
 package import Base
 
 /// What the whole fleet has come to.
-package struct Ledger: Equatable, Sendable {
+package struct FleetLedger: Equatable, Sendable {
     /// Rows that the server has stored, each once.
     package internal(set) var received = 0
     /// Batches that the server got again.

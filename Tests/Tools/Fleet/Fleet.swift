@@ -57,7 +57,7 @@ package struct Fleet {
     /// Requests for a real server.
     package var departures: [Departure] = []
     package internal(set) var traffic: Traffic
-    package internal(set) var ledger = Ledger()
+    package internal(set) var ledger = FleetLedger()
     var server: ServerModel
     let roads: [Road]
     let mill: PayloadMill

@@ -50,7 +50,7 @@ struct Leg: Sendable {
 }
 
 /// Generates streets one leg at a time: side streets and main roads, corners and bends, traffic lights and car parks.
-struct Route: Sendable {
+struct StreetRoute: Sendable {
     /// Metres from the start beyond which the next turn leads back.
     static let homeRange = 1500.0
     /// Every so many legs the vehicle parks.

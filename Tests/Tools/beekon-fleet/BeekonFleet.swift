@@ -78,7 +78,7 @@ struct BeekonFleet: ParsableCommand {
         let began = Clock.boot()
         if plan.scenario == .slowServer { plan.capacity = plan.capacity.slowed(Run.slowness(for: plan)) }
         let run = Run(plan)
-        let report = Report(run, seconds: Double(Clock.boot() - began) / 1e9)
+        let report = FleetReport(run, seconds: Double(Clock.boot() - began) / 1e9)
         print(row ? report.row : report.text)
         if let chart { try write(Chart(run).svg, to: chart) }
         guard run.account.isBalanced else {

@@ -4,7 +4,7 @@ internal import Base
 package struct Run {
     package let plan: Fleet.Plan
     package let traffic: Traffic
-    package let ledger: Ledger
+    package let ledger: FleetLedger
     package let account: Account
     /// How many vehicles were late at each minute.
     package private(set) var late: [Int] = []

@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// What a run has shown, in words.
-package struct Report {
+package struct FleetReport {
     private let run: Run
     private let seconds: Double
 

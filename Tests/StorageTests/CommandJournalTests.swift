@@ -39,7 +39,7 @@ struct CommandJournalTests {
 
     private func records() throws -> [CommandRecord] {
         let history = try History(directory: workshop.directory.path)
-        var cursor = History.CommandCursor()
+        var cursor = CommandCursor()
         var all: [CommandRecord] = []
         while !cursor.isAtEnd { all += try history.next(&cursor, limit: 7) }
         return all

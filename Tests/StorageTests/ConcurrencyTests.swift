@@ -38,7 +38,7 @@ private final class HistoryReader: Sendable {
         do {
             let history = try History(directory: directory)
             while state.withLock({ $0.isWanted }) {
-                var cursor = History.Cursor(from: nil, to: nil)
+                var cursor = LocationCursor(from: nil, to: nil)
                 var last = Timestamp(milliseconds: .min)
                 while !cursor.isAtEnd, state.withLock({ $0.isWanted }) {
                     for location in try history.next(&cursor) {

@@ -389,10 +389,11 @@ struct DestinationRun: ~Copyable {
     /// or it was this machine's after all.
     private mutating func moveAside() throws {
         store.close()
-        let name = Store.foreignName(in: directory.path, at: time(0))
-        try #require(try Store.moveAsideForeign(in: directory.path, as: name))
+        let files = DatabaseFiles(in: directory.path)
+        let name = files.foreignName(at: time(0))
+        try #require(try files.moveAside(as: name))
         guard random.chance(0.7) else {
-            try Store.takeBackForeign(in: directory.path, as: name)
+            try files.takeBack(name)
             return try open()
         }
         aside[name] = model.ids { _ in true }

@@ -40,10 +40,11 @@ struct DestinationTests {
     /// How many locations there are up to a time, and how many of them nobody has.
     private func count(to seconds: Double? = nil) throws -> [Int] {
         let history = try History(directory: workshop.directory.path)
-        var cursor = History.CountCursor(to: seconds.map { time($0) })
+        var cursor = CountCursor(to: seconds.map { time($0) })
         var found = [0, 0]
         while !cursor.isAtEnd {
-            let (all, unsent) = try history.count(&cursor)
+            let parts = try history.next(&cursor)
+            let (all, unsent) = try #require(parts.first)
             found = [found[0] + all, found[1] + unsent]
         }
         return found
@@ -66,8 +67,9 @@ struct DestinationTests {
         let kept = try Workshop(StoreOptions(keepsUploaded: true))
         _ = try kept.insert(1...3)
         _ = try kept.store.acknowledge(try kept.freeze(limit: 2))
-        var cursor = History.CountCursor(to: nil)
-        let (all, unsent) = try History(directory: kept.directory.path).count(&cursor)
+        var cursor = CountCursor(to: nil)
+        let parts = try History(directory: kept.directory.path).next(&cursor)
+        let (all, unsent) = try #require(parts.first)
         #expect((all, unsent) == (3, 1) && cursor.isAtEnd)
     }
 

@@ -78,7 +78,7 @@ struct EventTests {
         try workshop.reopen()
         #expect(store.counts() == before)
         let history = try History(directory: workshop.directory.path)
-        var cursor = History.EventCursor(from: time(5), to: time(7))
+        var cursor = EventCursor(from: time(5), to: time(7))
         #expect(try history.next(&cursor) == ([together[1]] + alone[...1]).map { .crossing($0) })
     }
 
@@ -230,7 +230,7 @@ struct EventTests {
         #expect(good == 6)
         #expect(store.counts().rejected == 1 && store.counts().pending == 0)
         let history = try History(directory: workshop.directory.path)
-        var cursor = History.RejectedCursor()
+        var cursor = RejectedCursor()
         #expect(try history.next(&cursor).map(\.event) == [.crossing(events[1])])
     }
 
@@ -244,7 +244,7 @@ struct EventTests {
         #expect(store.counts().rejected == 5 && store.counts().pending == 0)
         let history = try History(directory: workshop.directory.path)
         for limit in 1...6 {
-            var cursor = History.RejectedCursor()
+            var cursor = RejectedCursor()
             var rows: [RejectedRow] = []
             while !cursor.isAtEnd { rows += try history.next(&cursor, limit: limit) }
             #expect(

@@ -166,7 +166,7 @@ struct BatchQueueTests {
     @Test("what comes behind a batch is known only while it is whole and alone")
     func alone() {
         let (one, other) = (batch(members(1, 2)), batch(members(3, 4), key: 2))
-        var queue = BatchQueue()
+        var queue = FrozenBatches()
         #expect(!queue.isAlone(one))
         queue.append(frozen(one))
         #expect(queue.isAlone(one))
@@ -178,7 +178,7 @@ struct BatchQueueTests {
 
     @Test("a draft is untouched until anything is written, or another is drafted")
     func untouched() {
-        var queue = BatchQueue()
+        var queue = FrozenBatches()
         let draft = BatchDraft(
             destination: .main, session: uuid(1), extras: nil, locations: [], events: [], vehicleEvents: [],
             members: members(1, 2))
@@ -207,7 +207,7 @@ struct BatchQueueTests {
     @Test("the search for rows to prune begins anew whenever what is reserved changes")
     func prunable() {
         let one = batch(members(1, 2))
-        let changes: [(inout BatchQueue) -> Void] = [
+        let changes: [(inout FrozenBatches) -> Void] = [
             { $0.append(frozen(one)) }, { $0.remove(one) }, { $0.remove(where: \.isPermanent) },
             { $0.drafted(members(5, 6), changes: 0, isGapless: false) }, { $0.dropDraft() },
         ]
@@ -230,7 +230,7 @@ struct BatchQueueTests {
 
     @Test("a permanent refusal is noted of the batch that was refused, and of no other")
     func permanent() {
-        var queue = BatchQueue()
+        var queue = FrozenBatches()
         let (one, other) = (batch(members(1, 2)), batch(members(3, 4), key: 2))
         queue.replace(with: [frozen(one), frozen(other)])
         queue.set(other, isPermanent: true)

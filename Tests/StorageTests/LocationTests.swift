@@ -64,7 +64,7 @@ func historyPages() throws {
     for second in [2, 3] { try workshop.insert(Double(second), session: 2) }
     let history = try History(directory: workshop.directory.path)
     func read(_ from: Double?, _ to: Double?, session: Int? = nil, page: Int) throws -> [Double] {
-        var cursor = History.Cursor(from: from.map(time), to: to.map(time), session: session.map(uuid))
+        var cursor = LocationCursor(from: from.map(time), to: to.map(time), session: session.map(uuid))
         var all: [Double] = []
         while !cursor.isAtEnd {
             let locations = try history.next(&cursor, limit: page)
@@ -90,7 +90,7 @@ func historyWhileWriting() throws {
     let workshop = try Workshop(StoreOptions(maxRows: 300, destinations: .main))
     _ = try workshop.insert(1...300)
     let history = try History(directory: workshop.directory.path)
-    var cursor = History.Cursor(from: nil, to: time(1000))
+    var cursor = LocationCursor(from: nil, to: time(1000))
     var seen: [Timestamp] = []
     var second = 300.0
     var newest = second
@@ -204,7 +204,7 @@ private func insertUnsure(in workshop: Workshop) -> NewLocation {
         location: location(1, id: uuid(5)), session: uuid(1), sessionStartedAt: time(0), odometer: 0,
         extras: nil, prunesByAge: false)
     #expect(throws: StorageError.self) {
-        _ = try workshop.store.insert(Writer.RowName(new)) { (writer, mayExist) throws(SQLiteError) in
+        _ = try workshop.store.insert(RowName(new)) { (writer, mayExist) throws(SQLiteError) in
             try writer.insert(new, mayExist: mayExist)
             throw SQLiteError(operation: "COMMIT", code: .ioError, message: "failed")
         }

@@ -28,7 +28,7 @@ import Testing
 
     private func rejected() throws -> [RejectedRow] {
         let history = try History(directory: workshop.directory.path)
-        var cursor = History.RejectedCursor()
+        var cursor = RejectedCursor()
         var all: [RejectedRow] = []
         while !cursor.isAtEnd { all += try history.next(&cursor, limit: 3) }
         return all

@@ -205,16 +205,17 @@ func polygons() throws {
 func foreignDatabase() throws {
     let temporary = try TemporaryDirectory()
     let time = Timestamp(milliseconds: 1_805_097_600_000)
-    func name() -> String { Store.foreignName(in: temporary.path, at: time) }
+    let files = DatabaseFiles(in: temporary.path)
+    func name() -> String { files.foreignName(at: time) }
     #expect(name() == "beekon.db.foreign-1805097600")
-    #expect(try !Store.moveAsideForeign(in: temporary.path, as: name()))
+    #expect(try !files.moveAside(as: name()))
     try temporary.write("beekon.db", [1])
     try temporary.write("beekon.db-wal", [2])
     // A cut between the two.
     let first = name()
     #expect(rename(temporary.file("beekon.db-wal"), temporary.file(first + "-wal")) == 0)
-    #expect(try Store.moveAsideForeign(in: temporary.path, as: first))
-    #expect(try Store.moveAsideForeign(in: temporary.path, as: first), "once more, after a cut")
+    #expect(try files.moveAside(as: first))
+    #expect(try files.moveAside(as: first), "once more, after a cut")
     #expect(try temporary.read(first) == [1] && temporary.read(first + "-wal") == [2])
     #expect(name() == first + "-2")
 }

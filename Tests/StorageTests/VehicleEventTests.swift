@@ -59,7 +59,7 @@ struct VehicleEventTests {
         throws -> [RecordedEvent]
     {
         let history = try History(directory: workshop.directory.path)
-        var cursor = History.EventCursor(from: nil, to: nil, crossings: crossings, kinds: kinds)
+        var cursor = EventCursor(from: nil, to: nil, crossings: crossings, kinds: kinds)
         var all: [RecordedEvent] = []
         while !cursor.isAtEnd { all += try history.next(&cursor, limit: 3) }
         return all
@@ -177,7 +177,7 @@ struct VehicleEventTests {
         let batch = try workshop.freeze()
         #expect(try store.reject(batch, status: 422, at: time(10)) == .deadLettered(1))
         let history = try History(directory: workshop.directory.path)
-        var cursor = History.RejectedCursor()
+        var cursor = RejectedCursor()
         #expect(try history.next(&cursor).map(\.event) == [.vehicle(trip)])
         var work = try store.begin(.requeue, of: .main)
         while !work.isFinished { try store.proceed(with: &work) }

@@ -204,7 +204,7 @@ struct VehicleTests {
         try drive(1, nil, in: workshop)
         _ = try workshop.store.reject(try workshop.freeze(limit: 1), status: 422, at: time(30))
         let history = try History(directory: workshop.directory.path)
-        var cursor = History.RejectedCursor()
+        var cursor = RejectedCursor()
         #expect(try history.next(&cursor).first?.location?.mileage == 10)
     }
 

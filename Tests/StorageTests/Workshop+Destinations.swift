@@ -103,7 +103,7 @@ extension Workshop {
 
     func dead(_ name: DestinationName) throws -> [UUIDv7] {
         let history = try History(directory: directory.path)
-        var cursor = History.RejectedCursor(of: name)
+        var cursor = RejectedCursor(of: name)
         var ids: [UUIDv7] = []
         while !cursor.isAtEnd {
             ids += try history.next(&cursor).compactMap { $0.location?.id ?? $0.event?.id }

@@ -145,7 +145,7 @@ final class Workshop {
     /// Everything that is stored, in order.
     func stored(session: Int? = nil) throws -> [Location] {
         let history = try History(directory: directory.path)
-        var cursor = History.Cursor(from: nil, to: nil, session: session.map(uuid))
+        var cursor = LocationCursor(from: nil, to: nil, session: session.map(uuid))
         var all: [Location] = []
         while !cursor.isAtEnd { all += try history.next(&cursor) }
         return all
@@ -153,7 +153,7 @@ final class Workshop {
 
     func events() throws -> [GeofenceEvent] {
         let history = try History(directory: directory.path)
-        var cursor = History.EventCursor(from: nil, to: nil)
+        var cursor = EventCursor(from: nil, to: nil)
         var all: [GeofenceEvent] = []
         while !cursor.isAtEnd {
             all += try history.next(&cursor, limit: 3).compactMap {

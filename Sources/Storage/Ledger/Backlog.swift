@@ -6,7 +6,7 @@ struct Backlog: Equatable, Sendable {
     var locations = Pending()
     var events = Pending()
     var owed = Owed()
-    var queue = BatchQueue()
+    var queue = FrozenBatches()
     /// Whether there have been dead letters since the latest acknowledgement.
     var hasStreak = false
     /// What it has ever been owed: what lies outside was stored before it was added, or while it was not configured.

@@ -9,7 +9,7 @@ extension Quarantine {
         let name = path.split(separator: "/").last.map(String.init) ?? path
         // Not what an operator has put beside it.
         return try names(in: directory).filter {
-            $0.hasPrefix(name + ".corrupt-") || $0.hasPrefix(Store.foreignPrefix)
+            $0.hasPrefix(name + ".corrupt-") || $0.hasPrefix(DatabaseFiles.foreignPrefix)
         }
     }
 

@@ -79,7 +79,7 @@ struct Quarantine: Sendable {
             throw Self.damage("the tables are not those of beekond")
         }
         // A large database that was shut down cleanly is trusted, because checking it takes seconds.
-        if !hasLog, try Writer.hasTallies(connection) { return }
+        if !hasLog, try StoredTallies.exist(in: connection) { return }
         let result = try connection.value("PRAGMA integrity_check(1)") ?? "no answer"
         guard result != "ok" else { return }
         let isOfDisk: Bool

@@ -77,7 +77,8 @@ extension SmallFiles {
 
     private static func isGood(_ separation: Separation) -> Bool {
         UUIDv7(separation.installID) != nil && UUIDv7(separation.session) != nil
-            && separation.database.hasPrefix(Store.foreignPrefix) && !separation.database.contains("/")
+            && separation.database.hasPrefix(DatabaseFiles.foreignPrefix)
+            && !separation.database.contains("/")
             && years.contains(separation.startedAt)
     }
 }

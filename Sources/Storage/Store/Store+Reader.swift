@@ -2,7 +2,7 @@ package import Base
 internal import SQLite
 package import Tracking
 
-/// What the reader thread asks for: sessions, the latest location, deletions.
+/// What the reader thread asks for: sessions, deletions, dead letters, and what it remembers.
 extension Store {
     /// Makes the session the current one, writing it down when it is new.
     ///
@@ -29,6 +29,25 @@ extension Store {
     package func close(session: UUIDv7, at time: Timestamp) throws(StorageError) {
         try perform("close session") { (writer) throws(SQLiteError) in
             try writer.close(session: session, at: time)
+        }
+    }
+
+    /// The newest tracking session, and whether it has no end; one without an end comes first. nil when the database
+    /// has none.
+    @available(*, noasync, message: "blocks on the disk")
+    package func latestTrackingSession() throws(StorageError) -> (
+        session: (id: UUIDv7, startedAt: Timestamp), isOpen: Bool
+    )? {
+        try perform("read session") { (writer) throws(SQLiteError) in
+            try writer.tables.sessions.latestTracking()
+        }
+    }
+
+    /// The tracking session without an end in the database; the newest if there are several.
+    @available(*, noasync, message: "blocks on the disk")
+    package func openTrackingSession() throws(StorageError) -> (id: UUIDv7, startedAt: Timestamp)? {
+        try perform("read session") { (writer) throws(SQLiteError) in
+            try writer.tables.sessions.newestOpen(isTracking: true)
         }
     }
 
@@ -151,5 +170,62 @@ extension Store {
         try perform("count refused fixes") { (writer) throws(SQLiteError) in
             try writer.count(refused: refused)
         }
+    }
+
+    // MARK: Events, geofences, the vehicle
+
+    /// The newest event of this kind that is stored, by when it was stored; nil when there is none.
+    @available(*, noasync, message: "blocks on the disk")
+    package func latestEvent(of kind: VehicleEvent.Kind) throws(StorageError) -> VehicleEvent? {
+        try perform("read latest event") { (writer) throws(SQLiteError) in
+            let ids = writer.ledger.sessions.ids
+            guard let row = try writer.tables.events.latest(of: kind), let session = ids[row.session],
+                case .vehicle(let event) = row.event(session: session)
+            else { return nil }
+            return event
+        }
+    }
+
+    /// Time can be trusted now: gives each event that has no time yet the one it happened at, in one transaction. Those of
+    /// another boot get the latest time that is known of it, marked as an estimate.
+    ///
+    /// - Returns: how many there were.
+    @available(*, noasync, message: "blocks on the disk")
+    package func stampEvents(by anchor: EventTime.Anchor) throws(StorageError) -> Int {
+        try perform("stamp events") { (writer) throws(SQLiteError) in try writer.stamp(by: anchor) }
+    }
+
+    /// The states by the fences' keys; nil when this database does not know them all, because it is new.
+    @available(*, noasync, message: "blocks on the disk")
+    package func geofenceStates() throws(StorageError) -> [Int64: Geofences.Change]? {
+        try perform("read geofence states") { (writer) throws(SQLiteError) in try writer.geofenceStates() }
+    }
+
+    /// From now on these are the states, and this database knows them all.
+    @available(*, noasync, message: "blocks on the disk")
+    package func adopt(_ states: [Geofences.Change]) throws(StorageError) {
+        try perform("write geofence states") { (writer) throws(SQLiteError) in
+            try writer.replaceGeofenceStates(by: states)
+        }
+    }
+
+    /// The fences are no more.
+    @available(*, noasync, message: "blocks on the disk")
+    package func forget(geofences keys: [Int64]) throws(StorageError) {
+        try perform("forget geofences") { (writer) throws(SQLiteError) in try writer.forget(geofences: keys) }
+    }
+
+    /// The session of the events between two sessions of tracking, while it lasts.
+    @available(*, noasync, message: "blocks on the disk")
+    package func openEventSession() throws(StorageError) -> (id: UUIDv7, startedAt: Timestamp)? {
+        try perform("read event session") { (writer) throws(SQLiteError) in
+            try writer.tables.sessions.newestOpen(isTracking: false)
+        }
+    }
+
+    /// The odometer and the trip under way, as of the newest location.
+    @available(*, noasync, message: "blocks on the disk")
+    package func vehicle() throws(StorageError) -> VehicleMemory {
+        try perform("read odometer") { (writer) throws(SQLiteError) in try writer.vehicle() }
     }
 }

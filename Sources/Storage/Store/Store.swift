@@ -53,7 +53,8 @@ package final class Store: Sendable {
     /// - checkpointPages: pages in the WAL at which a checkpoint is made.
     /// - largeTable: rows from which on they are not counted at a start after a clean shutdown.
     init(
-        directory: String, options: StoreOptions, checkpointPages: Int, largeTable: Int = Writer.largeTable,
+        directory: String, options: StoreOptions, checkpointPages: Int,
+        largeTable: Int = StoredTallies.largeTable,
         on files: any Files = SystemFiles()
     ) throws(StorageError) {
         self.files = files
@@ -120,7 +121,7 @@ package final class Store: Sendable {
     package func insert(_ location: NewLocation, with crossings: NewEvents? = nil) throws(StorageError)
         -> Int?
     {
-        try insert(Writer.RowName(location)) { (writer, mayExist) throws(SQLiteError) in
+        try insert(RowName(location)) { (writer, mayExist) throws(SQLiteError) in
             let isStored = try writer.insert(location, crossings, mayExist: mayExist)
             return isStored ? writer.ledger[.main].locations.count : nil
         }
@@ -131,7 +132,7 @@ package final class Store: Sendable {
     /// - Returns: how many locations are pending now.
     @available(*, noasync, message: "blocks on the disk")
     package func insert(_ crossings: NewEvents) throws(StorageError) -> Int {
-        try insert(Writer.RowName(crossings)) { (writer, mayExist) throws(SQLiteError) in
+        try insert(RowName(crossings)) { (writer, mayExist) throws(SQLiteError) in
             try writer.insert(crossings, mayExist: mayExist)
             return writer.ledger[.main].locations.count
         }
@@ -139,7 +140,7 @@ package final class Store: Sendable {
 
     /// - Parameter name: of a row that is written; nil when there is none.
     func insert<Result: Sendable>(
-        _ name: Writer.RowName?, _ body: @Sendable (inout Writer, Bool) throws(SQLiteError) -> Result
+        _ name: RowName?, _ body: @Sendable (inout Writer, Bool) throws(SQLiteError) -> Result
     ) throws(StorageError) -> Result {
         try state.withLock { (state) throws(StorageError) in
             defer { publish(&state) }

@@ -9,10 +9,10 @@ struct StoreState: ~Copyable {
         /// An operation has failed since the last location was written.
         var hasFailed = false
         /// What an insert that failed was to write: its COMMIT may have reached the file all the same.
-        var unsure: Writer.RowName?
+        var unsure: RowName?
         /// The row whose COMMIT has reached the file, as was seen when the database was opened; since then it
         /// may have been sent and deleted.
-        var landed: Writer.RowName?
+        var landed: RowName?
         /// The database was not where it was opened, and has not been opened since.
         var hasMoved = false
         /// The contents of an existing WAL may not be on the disk: the device failed, in this process or in an earlier one
@@ -194,7 +194,7 @@ struct StoreState: ~Copyable {
             try openOnce()
         }
         // Before anyone else could send it and delete it.
-        if let name = doubts.unsure, (try? writer?.exists(name)) == true { doubts.landed = name }
+        if let name = doubts.unsure, (try? writer?.wasWritten(name)) == true { doubts.landed = name }
         writer?.landed = doubts.landed
         noteUncarried()
         // What opening it took, which may be a salvage, is no measure of the disk.

@@ -47,6 +47,41 @@ struct RecordKind: Sendable {
         }
         return counts
     }
+
+    /// Number of rows in a page, which a step may change without keeping fixes waiting.
+    private static let pageLimit = 1000
+    /// Number of rows that one page examines: those that are wanted may be few among many.
+    private static let searchLimit = 10_000
+
+    /// One page in the order of time: the next rows after `key` that are wanted. Not among them is what nobody was ever to
+    /// get.
+    ///
+    /// - Parameter isWanted: by its key, and whether it is kept though nobody is owed it.
+    /// - Returns: the rows, and where to continue; nil at the end of the range.
+    func page(
+        _ db: Connection, after key: RowKey, to: Int64, where isWanted: (RowKey, Bool) -> Bool
+    ) throws(SQLiteError) -> (rows: [DeadLetters.Returned], next: RowKey?) {
+        let rows = try db.prepare(
+            """
+            SELECT ts, seq, session, uploaded FROM \(table) WHERE (ts, seq) > (?, ?) AND ts <= ? \
+            AND uploaded < \(EventRow.Custody.local.rawValue) ORDER BY ts, seq LIMIT \(Self.searchLimit)
+            """)
+        try rows.bind([.integer(key.ts), .integer(key.seq), .integer(to)])
+        var found: [DeadLetters.Returned] = []
+        var last: RowKey?
+        var looked = 0
+        while found.count < Self.pageLimit, try rows.step() {
+            let key = RowKey(ts: rows.integer(0), seq: rows.integer(1))
+            let isKept = rows.integer(3) != 0
+            if isWanted(key, isKept) {
+                found.append(.init(key: key, session: rows.integer(2), wasKept: isKept))
+            }
+            last = key
+            looked += 1
+        }
+        let isAll = found.count < Self.pageLimit && looked < Self.searchLimit
+        return (found, isAll ? nil : last)
+    }
 }
 
 extension RecordKind.Table {

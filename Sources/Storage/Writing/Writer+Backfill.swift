@@ -47,8 +47,8 @@ extension Writer {
         let kind = work.hasAllLocations ? RecordKind.events : .locations
         let offered = ledger[name].offered
         let known = work.hasAllLocations ? offered.events : offered.locations
-        let (rows, next) = try page(
-            of: kind, after: work.hasAllLocations ? work.eventsUpTo : work.locationsUpTo, to: .max
+        let (rows, next) = try kind.page(
+            db, after: work.hasAllLocations ? work.eventsUpTo : work.locationsUpTo, to: .max
         ) { key, _ in !known.contains(key.seq) }
         if work.hasAllLocations {
             work.eventsUpTo = next ?? work.eventsUpTo
@@ -98,7 +98,7 @@ extension Writer {
         if work.upTo == .first { try forgetBatches(of: name) }
         let others = ledger.owed(besides: name)
         let owed = ledger[name].owed.locations.subtracting(others.locations)
-        let (rows, next) = try page(of: .locations, after: work.upTo, to: .max) { key, isKept in
+        let (rows, next) = try RecordKind.locations.page(db, after: work.upTo, to: .max) { key, isKept in
             !isKept && owed.contains(key.seq)
         }
         work.upTo = next ?? work.upTo

@@ -178,7 +178,7 @@ extension Writer {
         try db.transaction { () throws(SQLiteError) in
             for batch in frozen { _ = try tables.batches.remove(key: batch.key) }
             try tables.counters.set(.format, of: destination, to: format)
-            try forgetRefusals(by: destination)
+            try Refusals().write(by: destination, to: tables.counters)
         }
         ledger[destination].queue.replace(with: [])
         return frozen.count
@@ -204,8 +204,37 @@ extension Writer {
         try db.transaction { () throws(SQLiteError) in
             for batch in refused { _ = try tables.batches.remove(key: batch.key) }
             try tables.counters.set(.endpoint, of: destination, to: endpoint)
-            try forgetRefusals(by: destination)
+            try Refusals().write(by: destination, to: tables.counters)
         }
         ledger[destination].queue.remove(where: \.isPermanent)
+    }
+
+    /// The batch behind the one that is frozen first, if it is frozen.
+    func frozenBehind(_ batch: FrozenBatch) throws(SQLiteError) -> FrozenBatch? {
+        let frozen = ledger[batch.destination].queue.frozen
+        guard frozen.count > 1, frozen[0].isOf(batch) else { return nil }
+        return try read(frozen[1], of: batch.destination)
+    }
+
+    /// Ends the debt of a destination that cannot be sent these rows: nobody else is affected.
+    ///
+    /// - Returns: how many there were, and how many of them nobody else is owed or has received.
+    mutating func drop(_ draft: BatchDraft) throws(SQLiteError) -> (rows: Int, lost: Int) {
+        let name = draft.destination
+        let batch = FrozenBatch(
+            destination: name, id: draft.session, session: draft.session, request: StoredRequest(body: []),
+            isPiece: false, key: -1, members: draft.members)
+        let (payment, lost) = try db.transaction { () throws(SQLiteError) in
+            let payment = try pay(batch, isAccepted: false)
+            var lost = LossAccount(all: Losses(dropped: payment.settled.locations + payment.settled.events))
+            if ledger.hasDebts { lost.byName[name] = Losses(dropped: payment.rows) }
+            try tables.counters.add(lost)
+            try writeTail()
+            return (payment, lost)
+        }
+        ledger.lost(lost)
+        ledger[name].queue.dropDraft()
+        try paid(batch, payment)
+        return (payment.rows, lost.all.dropped)
     }
 }

@@ -77,7 +77,7 @@ extension Writer {
             let payment = try pay(batch, isAccepted: false)
             try tables.batches.remove(batch)
             if isProbed {
-                try forgetRefusals(by: name)
+                try Refusals().write(by: name, to: tables.counters)
             } else {
                 try note(consecutive, for: batch)
                 try tables.deadLetters.addToStreak(batch)
@@ -134,7 +134,7 @@ extension Writer {
         for counter in [DestinationCounter.consecutiveRejections, .suspicionEnded, .rejectedBatch] {
             try tables.counters.set(counter, of: name, to: 0)
         }
-        try forgetRefusals(by: name)
+        try Refusals().write(by: name, to: tables.counters)
     }
 
     /// Part of the transaction of an acknowledgement: the server accepts what it is sent.

@@ -47,7 +47,8 @@ extension Writer {
     private mutating func resendLocations(_ work: inout Resend) throws(SQLiteError) {
         let name = work.destination
         let received = try received(by: name, .locations)
-        let (rows, next) = try page(of: .locations, after: work.locationsUpTo, to: work.to) { key, isKept in
+        let (rows, next) = try RecordKind.locations.page(db, after: work.locationsUpTo, to: work.to) {
+            key, isKept in
             received.kept.contains(key.seq) && (isKept || received.others.contains(key.seq))
         }
         work.locationsUpTo = next ?? work.locationsUpTo
@@ -78,7 +79,8 @@ extension Writer {
     private mutating func resendEvents(_ work: inout Resend) throws(SQLiteError) {
         let name = work.destination
         let received = try received(by: name, .events)
-        let (rows, next) = try page(of: .events, after: work.eventsUpTo, to: work.to) { key, isKept in
+        let (rows, next) = try RecordKind.events.page(db, after: work.eventsUpTo, to: work.to) {
+            key, isKept in
             received.kept.contains(key.seq) && (isKept || received.others.contains(key.seq))
         }
         work.eventsUpTo = next ?? work.eventsUpTo

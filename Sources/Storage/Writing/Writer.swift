@@ -88,6 +88,12 @@ struct Writer: ~Copyable {
         return try db.transaction(body)
     }
 
+    /// Whether a row of this name is there, or was.
+    func wasWritten(_ name: RowName) throws(SQLiteError) -> Bool {
+        if name == landed { return true }
+        return try name.exists(in: tables)
+    }
+
     /// Must be part of every transaction that may delete the newest row of the current session.
     func writeTail() throws(SQLiteError) {
         try tables.sessions.writeTail(of: ledger.sessions.current)
@@ -125,6 +131,28 @@ struct Writer: ~Copyable {
         // Its rows may leave before it is entered again.
         for session in try tables.sessions.lagging(counts) where ledger.sessions.current?.key != session {
             ledger.sessions.current = try tables.sessions.load(session, tailIsWritten: false)
+        }
+    }
+
+    /// Takes over what was counted at a clean shutdown.
+    ///
+    /// - Returns: false when there is nothing, or nothing that can be right.
+    private mutating func consumeTallies() throws(SQLiteError) -> Bool {
+        let found = try StoredTallies.take(for: ledger.names, from: db, tables.counters)
+        guard let found, found.areSound(withDebts: ledger.hasDebts) else { return false }
+        ledger.locations = Tally(
+            rows: Int(found.rows), uploaded: Int(found.uploaded),
+            nextSeq: max(ledger.locations.nextSeq, found.nextSeq))
+        for (name, pending) in found.pending { ledger[name].locations = pending }
+        return true
+    }
+
+    /// Stores what is counted, unless there are fewer rows than `limit`.
+    func writeTallies(from limit: Int) throws(SQLiteError) {
+        guard ledger.locations.rows >= max(limit, 1) else { return }
+        try db.transaction { () throws(SQLiteError) in
+            try writeTail()
+            try StoredTallies(ledger).write(to: db, tables.counters)
         }
     }
 

@@ -18,30 +18,25 @@ package struct RejectedRow: Equatable, Sendable {
     package var reason: String?
 }
 
-extension History {
-    /// A place in the list of dead letters: locations first, then events.
-    package struct RejectedCursor: Sendable {
-        let destination: DestinationName
-        var last: (at: Int64, seq: Int64) = (.min, .min)
-        var isAtEvents = false
-        /// The list has been read to its end.
-        package fileprivate(set) var isAtEnd = false
+/// A place in the list of dead letters, in the order of their rejection: locations first, then events.
+package struct RejectedCursor: HistoryCursor {
+    private let destination: DestinationName
+    private var last: (at: Int64, seq: Int64) = (.min, .min)
+    private var isAtEvents = false
+    package private(set) var isAtEnd = false
 
-        /// Before the first.
-        package init(of destination: DestinationName = .main) {
-            self.destination = destination
-        }
+    /// Before the first.
+    package init(of destination: DestinationName = .main) {
+        self.destination = destination
     }
 
-    /// The next dead letters in the order of their rejection, at most `limit`.
-    @available(*, noasync, message: "blocks on the disk")
-    package func next(
-        _ cursor: inout RejectedCursor, limit: Int = pageLimit
+    package mutating func next(
+        limit: Int, in history: borrowing History
     ) throws(StorageError) -> [RejectedRow] {
         do throws(SQLiteError) {
-            let ids = try sessionIDs()
-            var found = cursor.isAtEvents ? [] : try locations(&cursor, limit, ids)
-            if cursor.isAtEvents { found += try events(&cursor, limit - found.count, ids) }
+            let ids = try history.sessionIDs()
+            var found = isAtEvents ? [] : try locations(limit, ids, history.db)
+            if isAtEvents { found += try events(limit - found.count, ids, history.db) }
             return found
         } catch {
             throw StorageError(error)
@@ -50,29 +45,28 @@ extension History {
 
     /// `columns`, and behind them those of the rejection.
     private func rows(
-        of table: String, _ columns: String, behind cursor: RejectedCursor, _ limit: Int
+        of table: String, _ columns: String, _ limit: Int, _ db: Connection
     ) throws(SQLiteError) -> Statement {
-        let rows = try statements.db.prepare(
+        let rows = try db.prepare(
             """
             SELECT \(columns), batch, http_status, rejected_at, reason FROM \(table) \
             WHERE (rejected_at, seq) > (?, ?) AND destination = ? ORDER BY rejected_at, seq LIMIT ?
             """)
         try rows.bind([
-            .integer(cursor.last.at), .integer(cursor.last.seq), .text(cursor.destination.text),
-            .integer(Int64(limit)),
+            .integer(last.at), .integer(last.seq), .text(destination.text), .integer(Int64(limit)),
         ])
         return rows
     }
 
-    private func locations(
-        _ cursor: inout RejectedCursor, _ limit: Int, _ ids: [Int64: UUIDv7]
+    private mutating func locations(
+        _ limit: Int, _ ids: [Int64: UUIDv7], _ db: Connection
     ) throws(SQLiteError) -> [RejectedRow] {
-        let rows = try rows(of: "rejected", Schema.columns, behind: cursor, limit)
+        let rows = try rows(of: "rejected", Schema.columns, limit, db)
         var found: [RejectedRow] = []
         var count = 0
         while try rows.step() {
             count += 1
-            cursor.last = (rows.integer(Schema.columnCount + 2), rows.integer(1))
+            last = (rows.integer(Schema.columnCount + 2), rows.integer(1))
             guard let row = LocationRow(rows, sessionID: { ids[$0] }),
                 let batch = UUIDv7(bytes: rows.blob(Schema.columnCount))
             else { continue }
@@ -83,20 +77,20 @@ extension History {
                     rejectedAt: Timestamp(milliseconds: rows.integer(Schema.columnCount + 2)),
                     reason: rows.text(Schema.columnCount + 3)))
         }
-        if count < limit { (cursor.isAtEvents, cursor.last) = (true, (.min, .min)) }
+        if count < limit { (isAtEvents, last) = (true, (.min, .min)) }
         return found
     }
 
-    private func events(
-        _ cursor: inout RejectedCursor, _ limit: Int, _ ids: [Int64: UUIDv7]
+    private mutating func events(
+        _ limit: Int, _ ids: [Int64: UUIDv7], _ db: Connection
     ) throws(SQLiteError) -> [RejectedRow] {
-        let rows = try rows(of: "rejected_events", EventRow.columns, behind: cursor, limit)
+        let rows = try rows(of: "rejected_events", EventRow.columns, limit, db)
         var found: [RejectedRow] = []
         var count = 0
         while try rows.step() {
             count += 1
             let behind = EventRow.columnCount
-            cursor.last = (rows.integer(behind + 2), rows.integer(0))
+            last = (rows.integer(behind + 2), rows.integer(0))
             guard let row = EventRow(rows), let session = ids[row.session],
                 let batch = UUIDv7(bytes: rows.blob(behind))
             else { continue }
@@ -107,7 +101,7 @@ extension History {
                     rejectedAt: Timestamp(milliseconds: rows.integer(behind + 2)),
                     reason: rows.text(behind + 3)))
         }
-        cursor.isAtEnd = count < limit
+        isAtEnd = count < limit
         return found
     }
 }

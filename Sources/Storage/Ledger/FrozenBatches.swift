@@ -1,6 +1,6 @@
 /// The frozen batches of one destination, and the draft of the next one, in memory: what the database holds of them. The
 /// uploader's `BatchQueue`, in the module `Daemon`, makes them and acts on answers.
-struct BatchQueue: Equatable, Sendable {
+struct FrozenBatches: Equatable, Sendable {
     /// In the order in which they are to be sent.
     private(set) var frozen: [Ledger.Frozen] = []
     /// The rows that the uploader is about to freeze; they are not pruned either.

@@ -3,7 +3,7 @@ internal import ControlProtocol
 /// What is wrong with the daemon and what its operator can do, in one or two sentences each.
 enum Advice {
     /// Empty when all is well.
-    static func all(_ status: Wire.Status, clock: Clock) -> [String] {
+    static func all(_ status: Wire.Status, clock: LocalClock) -> [String] {
         let upload = UploadAdvice(
             sync: status.sync, auth: status.auth,
             format: status.destinations.first { $0.name == DestinationNames.main }?.format)
@@ -87,7 +87,7 @@ enum Advice {
         return advice
     }
 
-    private static func source(_ status: Wire.Status, clock: Clock) -> String? {
+    private static func source(_ status: Wire.Status, clock: LocalClock) -> String? {
         if let told = status.source.refusedTime, let shown = status.source.refusedClock {
             return
                 "Fixes are refused for their time: the receiver says \(Text.cut(Text.safe(told), to: 24)), the clock of "

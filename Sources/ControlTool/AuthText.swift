@@ -4,7 +4,7 @@ package import ControlProtocol
 package enum AuthText {
     /// The state, followed by what is wrong and what to do about it.
     package static func lines(
-        _ destination: Wire.Destination, clock: Clock, palette: Palette
+        _ destination: Wire.Destination, clock: LocalClock, palette: Palette
     ) -> [String] {
         let auth = destination.auth
         guard auth.state != "none" else {
@@ -21,7 +21,7 @@ package enum AuthText {
     }
 
     /// The state, and when a token that is not dead expires.
-    static func summary(_ auth: Wire.AuthStatus, clock: Clock, palette: Palette) -> [String] {
+    static func summary(_ auth: Wire.AuthStatus, clock: LocalClock, palette: Palette) -> [String] {
         let text = StatusText.auth(auth, palette: palette)
         // A token that the server refuses is not good until then.
         guard auth.state != "dead", let expiry = auth.expiresAt else { return [text] }

@@ -3,7 +3,8 @@ package import ControlProtocol
 /// The commands of servers as a table.
 package enum CommandText {
     /// The header and one line per command. A result is cut to the width of the terminal; nil leaves it whole.
-    package static func table(_ commands: [Wire.ServerCommand], clock: Clock, columns: Int?) -> [String] {
+    package static func table(_ commands: [Wire.ServerCommand], clock: LocalClock, columns: Int?) -> [String]
+    {
         let isNarrow = columns.map { $0 < 60 } ?? false
         let table = Table(
             [

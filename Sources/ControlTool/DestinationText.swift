@@ -6,7 +6,7 @@ package enum DestinationText {
     ///
     /// - Parameter columns: on a terminal, whose table has 80 columns, long names are cut; nil leaves them whole.
     package static func table(
-        _ destinations: [Wire.Destination], clock: Clock, palette: Palette, columns: Int?
+        _ destinations: [Wire.Destination], clock: LocalClock, palette: Palette, columns: Int?
     ) -> [String] {
         let names = destinations.map { Text.safe($0.name) }
         let longest = max(names.map(Text.columns).max() ?? 0, 14)
@@ -50,7 +50,7 @@ package enum DestinationText {
     }
 
     /// How long ago, in its largest unit alone: `33 min`.
-    private static func brief(_ iso: String, _ clock: Clock) -> String {
+    private static func brief(_ iso: String, _ clock: LocalClock) -> String {
         guard let seconds = clock.secondsSince(iso) else { return "?" }
         return Text.cut(
             Quantity.duration(seconds: seconds).split(separator: " ").prefix(2).joined(separator: " "), to: 7)
@@ -58,7 +58,7 @@ package enum DestinationText {
 
     /// `home (owntracks): failed (auth), 120 pending, oldest 3 h 05 min ago`, in at most `width` columns.
     static func summary(
-        _ destination: Wire.Destination, clock: Clock, palette: Palette, width: Int = 70
+        _ destination: Wire.Destination, clock: LocalClock, palette: Palette, width: Int = 70
     ) -> String {
         let sync = destination.sync
         let format = destination.format.map { " (\(Text.cut(Text.safe($0), to: 20)))" } ?? ""

@@ -6,7 +6,7 @@ package enum EventText {
     /// One line of at most `columns` columns, one more when earlier events were lost, and below those what a request has
     /// carried.
     package static func lines(
-        _ event: Wire.Event, clock: Clock, palette: Palette, columns: Int = 80, units: Units = .metric
+        _ event: Wire.Event, clock: LocalClock, palette: Palette, columns: Int = 80, units: Units = .metric
     ) -> [String] {
         var lines: [String] = []
         if let missed = event.missed, missed > 0 {

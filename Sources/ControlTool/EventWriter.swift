@@ -12,12 +12,12 @@ package struct EventWriter {
     }
 
     private let format: Format
-    private let clock: Clock
+    private let clock: LocalClock
     private let columns: Int?
     private var isFirst = true
 
     /// - Parameter columns: width to which table lines are truncated, if at all.
-    package init(format: Format, clock: Clock, columns: Int? = nil) {
+    package init(format: Format, clock: LocalClock, columns: Int? = nil) {
         self.format = format
         self.clock = clock
         self.columns = columns

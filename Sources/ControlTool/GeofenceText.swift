@@ -54,7 +54,7 @@ package enum GeofenceText {
         "\(Text.left("TIME (\(zone.name))", 19)) EVENT GEOFENCE"
     }
 
-    package static func event(_ event: Wire.GeofenceEvent, clock: Clock, columns: Int? = nil) -> String {
+    package static func event(_ event: Wire.GeofenceEvent, clock: LocalClock, columns: Int? = nil) -> String {
         let time = Text.fitted(clock.local(event.timestamp), 19)
         let type = Text.fitted(Text.safe(event.type), 5)
         let reason = event.reason.map { " (\(Text.safe($0)))" } ?? ""

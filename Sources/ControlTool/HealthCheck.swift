@@ -30,7 +30,7 @@ package struct HealthCheck: Encodable, Sendable {
     }
 
     /// - Parameter clock: that of the reader.
-    package init(_ status: Wire.Status, clock: Clock) {
+    package init(_ status: Wire.Status, clock: LocalClock) {
         problems = Advice.all(status, clock: clock)
         result = problems.isEmpty ? .ok : Self.isFailing(status) ? .failing : .degraded
     }

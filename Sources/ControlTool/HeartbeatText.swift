@@ -3,9 +3,9 @@ package import ControlProtocol
 /// The heartbeats of one destination in words.
 package struct HeartbeatText {
     private let heartbeat: Wire.Heartbeat
-    private let clock: Clock
+    private let clock: LocalClock
 
-    package init(_ heartbeat: Wire.Heartbeat, clock: Clock) {
+    package init(_ heartbeat: Wire.Heartbeat, clock: LocalClock) {
         self.heartbeat = heartbeat
         self.clock = clock
     }

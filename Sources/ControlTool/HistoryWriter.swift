@@ -18,7 +18,7 @@ package struct HistoryWriter {
     }
 
     private let format: Format
-    private let clock: Clock
+    private let clock: LocalClock
     private let units: Units
     private let width: Int?
     private var isFirst = true
@@ -29,7 +29,7 @@ package struct HistoryWriter {
     /// - Parameters:
     ///   - units: of a table.
     ///   - width: of the terminal that a table is for; nil: all of its columns.
-    package init(format: Format, clock: Clock, units: Units = .metric, width: Int? = nil) {
+    package init(format: Format, clock: LocalClock, units: Units = .metric, width: Int? = nil) {
         self.format = format
         self.clock = clock
         self.units = units

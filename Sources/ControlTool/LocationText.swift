@@ -25,7 +25,7 @@ package enum LocationText {
     }
 
     package static func row(
-        _ location: Wire.Location, clock: Clock, units: Units = .metric, width: Int? = nil
+        _ location: Wire.Location, clock: LocalClock, units: Units = .metric, width: Int? = nil
     ) -> String {
         func number(_ value: Double?, _ decimals: Int, _ width: Int = 6) -> String {
             value.map { Quantity.fitting($0, decimals, width) } ?? "-"
@@ -42,7 +42,7 @@ package enum LocationText {
 
     /// Time and position in one line.
     package static func line(
-        _ location: Wire.Location, clock: Clock, units: Units = .metric
+        _ location: Wire.Location, clock: LocalClock, units: Units = .metric
     ) -> String {
         let marks = [location.activity, location.quality].compactMap { $0.map { ", " + Text.safe($0) } }
         return clock.local(location.timestamp) + "  " + phrase(location, units: units) + marks.joined()

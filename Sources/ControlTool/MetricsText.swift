@@ -171,6 +171,6 @@ package struct MetricsText {
     }
 
     private func seconds(_ iso: String?) -> Double? {
-        iso.flatMap(Clock.utc).map { Double($0.milliseconds) / 1000 }
+        iso.flatMap(LocalClock.utc).map { Double($0.milliseconds) / 1000 }
     }
 }

@@ -12,7 +12,7 @@ package struct RejectedWriter {
     }
 
     private let format: Format
-    private let clock: Clock
+    private let clock: LocalClock
     private let columns: Int?
     private var isFirst = true
     /// What was said with the row before.
@@ -23,7 +23,7 @@ package struct RejectedWriter {
     /// Creates a writer for one list.
     ///
     /// - Parameter columns: width to which table lines are truncated, if at all.
-    package init(format: Format, clock: Clock, columns: Int? = nil) {
+    package init(format: Format, clock: LocalClock, columns: Int? = nil) {
         self.format = format
         self.clock = clock
         self.columns = columns

@@ -6,7 +6,7 @@ package enum SessionText {
     ///
     /// - Parameter width: of the terminal; nil: all columns.
     package static func table(
-        _ sessions: [Wire.Session], clock: Clock, units: Units = .metric, width: Int? = nil
+        _ sessions: [Wire.Session], clock: LocalClock, units: Units = .metric, width: Int? = nil
     ) -> [String] {
         let table = Table(
             [
@@ -32,7 +32,7 @@ package enum SessionText {
     }
 
     /// Without the year, which is nearly always that of the start.
-    private static func ended(_ iso: String, clock: Clock) -> String {
+    private static func ended(_ iso: String, clock: LocalClock) -> String {
         String(clock.local(iso).dropFirst(5).prefix(11))
     }
 }

@@ -3,7 +3,7 @@ package import ControlProtocol
 /// The status of the daemon on one screen of 80 columns, or of fewer where the terminal is narrower.
 package struct StatusScreen {
     private let status: Wire.Status
-    private let clock: Clock
+    private let clock: LocalClock
     private let palette: Palette
     private let units: Units
     private let width: Int
@@ -17,7 +17,7 @@ package struct StatusScreen {
 
     /// - Parameter width: of the terminal.
     package init(
-        _ status: Wire.Status, clock: Clock, palette: Palette, units: Units = .metric, width: Int = 80
+        _ status: Wire.Status, clock: LocalClock, palette: Palette, units: Units = .metric, width: Int = 80
     ) {
         self.status = status
         self.clock = clock

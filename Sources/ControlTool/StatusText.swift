@@ -2,7 +2,7 @@ package import ControlProtocol
 
 /// Parts of a status as phrases, shared by the status screen and the live stream.
 package enum StatusText {
-    static func state(_ status: Wire.Status, clock: Clock, palette: Palette) -> String {
+    static func state(_ status: Wire.Status, clock: LocalClock, palette: Palette) -> String {
         var text =
             switch status.state {
             case .tracking: palette.good("tracking")

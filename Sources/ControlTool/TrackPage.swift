@@ -24,7 +24,7 @@ package struct TrackPage {
     package mutating func lines(_ page: [Wire.Location]) -> [String] {
         var lines = isFirst && origin == nil ? [template[0]] : []
         for location in page {
-            guard let time = Clock.utc(location.timestamp) else { continue }
+            guard let time = LocalClock.utc(location.timestamp) else { continue }
             if origin == nil { origin = time }
             if session != .some(location.sessionId) { sessions += 1 }
             session = .some(location.sessionId)

@@ -42,7 +42,7 @@ package struct TrackPlot {
 
     /// The drawing with its legend, in at most `columns` and `rows`.
     package func lines(
-        _ summary: TrackSummary, columns: Int, rows: Int, clock: Clock, palette: Palette,
+        _ summary: TrackSummary, columns: Int, rows: Int, clock: LocalClock, palette: Palette,
         units: Units = .metric
     ) -> [String] {
         guard !points.isEmpty else { return [] }
@@ -98,7 +98,7 @@ package struct TrackPlot {
     }
 
     private func title(
-        _ summary: TrackSummary, clock: Clock, palette: Palette, _ units: Units
+        _ summary: TrackSummary, clock: LocalClock, palette: Palette, _ units: Units
     ) -> String {
         let count = summary.locations == 1 ? "1 location" : "\(Quantity.count(summary.locations)) locations"
         var text = palette.strong("\(count), \(units.distance(summary.distanceMeters))")
@@ -109,7 +109,7 @@ package struct TrackPlot {
         return text
     }
 
-    private func legend(_ summary: TrackSummary, clock: Clock, palette: Palette) -> [String] {
+    private func legend(_ summary: TrackSummary, clock: LocalClock, palette: Palette) -> [String] {
         var parts: [String] = []
         if let start = summary.start { parts.append("\(palette.strong("A")) \(clock.local(start))") }
         if let end = summary.end { parts.append("\(palette.strong("B")) \(clock.local(end))") }

@@ -95,7 +95,9 @@ package struct TrackSummary: Encodable, Sendable, Equatable {
     }
 
     private mutating func recordStop(_ first: Wire.Location, until last: Wire.Location) {
-        guard let from = Clock.utc(first.timestamp), let to = Clock.utc(last.timestamp) else { return }
+        guard let from = LocalClock.utc(first.timestamp), let to = LocalClock.utc(last.timestamp) else {
+            return
+        }
         let seconds = Double(to.milliseconds - from.milliseconds) / 1000
         guard seconds >= Self.leastStop else { return }
         stops.append(

@@ -7,7 +7,7 @@ package enum TripText {
     ///
     /// - Parameter width: of the terminal; nil: all columns.
     package static func table(
-        _ trips: [Wire.Trip], clock: Clock, units: Units = .metric, width: Int? = nil
+        _ trips: [Wire.Trip], clock: LocalClock, units: Units = .metric, width: Int? = nil
     ) -> [String] {
         let table = Table(
             [

@@ -169,8 +169,8 @@ struct UploadAdvice {
         case "host_changed":
             "The tokens were for another host, port, scheme or http proxy, and have been dropped: \(renew)"
         case "key":
-            "The stored tokens cannot be decrypted: bring the credential or the file beekond.key back and restart "
-                + "beekond, or \(seed)."
+            "The stored tokens cannot be read or decrypted: mend what the log names (the disk, who owns the file, the "
+                + "credential or the file beekond.key), or \(seed)."
         default: "The token can no longer be refreshed: \(renew)"
         }
     }

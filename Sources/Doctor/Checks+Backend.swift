@@ -321,7 +321,7 @@ extension Checks {
         clock(facts).secondsSince(iso)
     }
 
-    private static func clock(_ facts: Facts) -> Clock {
-        Clock(now: Timestamp(milliseconds: facts.now * 1000), zone: .utc)
+    private static func clock(_ facts: Facts) -> LocalClock {
+        LocalClock(now: Timestamp(milliseconds: facts.now * 1000), zone: .utc)
     }
 }

@@ -32,7 +32,7 @@ package struct Finding: Encodable, Sendable, Equatable {
 }
 
 /// All findings, from receiver to backend.
-package struct Report: Encodable, Sendable {
+package struct Diagnosis: Encodable, Sendable {
     /// In the order in which a fix travels.
     package let findings: [Finding]
 

@@ -119,7 +119,7 @@ struct CommonOptions: ParsableArguments {
         return Units((try? client.call(Wire.GetConfig.self, .init(), timeoutSeconds: 3).settings) ?? [])
     }
 
-    static var clock: Clock { Clock(now: .now(), zone: .local) }
+    static var clock: LocalClock { LocalClock(now: .now(), zone: .local) }
 }
 
 /// Asks for confirmation before something is deleted permanently.
@@ -143,13 +143,13 @@ func confirm(_ question: String, to verb: String = "delete", refusal: String = "
 }
 
 /// Parses a time argument into the interface's format.
-func interfaceTime(_ text: String?, clock: Clock) throws -> String? {
+func interfaceTime(_ text: String?, clock: LocalClock) throws -> String? {
     try text.map { try TimeArgument.instant($0, now: clock.now, zone: clock.zone).iso8601 }
 }
 
 /// Parses a range: either `last`, or from one time to another.
 func interfaceRange(
-    from: String?, to: String?, last: String?, clock: Clock
+    from: String?, to: String?, last: String?, clock: LocalClock
 ) throws -> (from: String?, to: String?) {
     var first = try interfaceTime(from, clock: clock)
     if let last {

@@ -35,7 +35,7 @@ struct DoctorCommand: ParsableCommand {
         try common.run {
             let examination = Examination(
                 socket: common.path, configuration: configuration.path, stateDirectory: stateDir)
-            let report = Report(gatherFacts(examination))
+            let report = Diagnosis(gatherFacts(examination))
             failures = report.failures
             let width = min(Terminal.size().columns, 100)
             try common.print(report, text: report.lines(width: width, palette: CommonOptions.palette))

@@ -19,7 +19,7 @@ struct PeriodOptions: ParsableArguments {
     }
 
     /// In the interface's format.
-    func range(_ clock: Clock) throws -> (from: String?, to: String?) {
+    func range(_ clock: LocalClock) throws -> (from: String?, to: String?) {
         try interfaceRange(from: from, to: to, last: last, clock: clock)
     }
 }

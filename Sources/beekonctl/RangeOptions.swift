@@ -24,7 +24,7 @@ struct RangeOptions: ParsableArguments {
     }
 
     /// The selection in the interface's format.
-    func parameters(_ clock: Clock) throws -> Wire.GetLocations.Parameters {
+    func parameters(_ clock: LocalClock) throws -> Wire.GetLocations.Parameters {
         let (first, end) = try period.range(clock)
         return .init(from: first, to: end, sessionId: session)
     }

@@ -61,7 +61,7 @@ struct TripsCommand: ParsableCommand {
         }
     }
 
-    private func lines(_ found: Wire.GetTrips.Result, _ clock: Clock) throws -> [String] {
+    private func lines(_ found: Wire.GetTrips.Result, _ clock: LocalClock) throws -> [String] {
         switch chosen {
         case .table, .gpx:
             TripText.table(

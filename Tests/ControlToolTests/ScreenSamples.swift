@@ -4,7 +4,7 @@ import ControlTool
 
 /// A daemon on a good day, at 2026-06-15T12:34:10Z.
 enum ScreenSamples {
-    static let clock = Clock(now: Timestamp(milliseconds: 1_781_526_850_000), zone: .utc)
+    static let clock = LocalClock(now: Timestamp(milliseconds: 1_781_526_850_000), zone: .utc)
 
     static let location = Wire.Location(
         id: "0190d4e2", sessionId: "0190d4e0", timestamp: "2026-06-15T12:34:07.000Z", trigger: "interval",

@@ -74,7 +74,7 @@ struct TokenTests {
         let owner = Wire.Destination(
             name: "main", orphaned: false, dropped: 0, sync: ScreenSamples.sync, auth: auth)
         let text = AuthText.lines(
-            owner, clock: Clock(now: Self.now, zone: .utc), palette: Palette(enabled: false)
+            owner, clock: LocalClock(now: Self.now, zone: .utc), palette: Palette(enabled: false)
         ).joined(separator: " ")
         #expect(text.contains(hint), "\(text)")
         #expect(!text.contains("\u{1B}"))

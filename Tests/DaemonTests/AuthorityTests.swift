@@ -1,4 +1,5 @@
 import Base
+import ControlProtocol
 import DaemonConfiguration
 import Storage
 import Testing
@@ -13,16 +14,22 @@ struct AuthorityTests {
     private static let everybody: Set<Origin> = [.root, .daemonUser, .admin, .member]
     private static let admins: Set<Origin> = [.root, .daemonUser, .admin]
 
-    private static func expected(_ kind: Command.Kind) -> Set<Origin> {
-        switch kind {
-        case .delete, .purgeRejected, .resend, .backfill, .forgetDestination, .rebatch, .seedAuth,
-            .setOdometer:
-            admins
-        case .reload: everybody.union([.signal])
+    /// Methods that are for administrators alone; all others are for everybody who may connect.
+    private static let guarded: Set<String> = [
+        "DeleteLocations", "PurgeRejected", "Resend", "BackfillDestination", "ForgetDestination", "Rebatch",
+        "SeedAuth", "SetOdometer",
+    ]
+
+    /// Whether a server may give it.
+    private static func isForServers(_ command: Command) -> Bool {
+        switch command {
         case .start, .stop, .sync, .addGeofences, .removeGeofences, .removeAllGeofences, .locate, .setMotion,
             .configure, .resetConfig:
-            everybody.union([.server])
-        case .requeueRejected, .setExtras, .listGeofences, .resetServerConfig, .setIgnition: everybody
+            true
+        case .delete, .purgeRejected, .resend, .backfill, .forgetDestination, .rebatch, .syncEach, .seedAuth,
+            .setOdometer, .requeueRejected, .setExtras, .listGeofences, .resetServerConfig, .setIgnition,
+            .reload:
+            false
         }
     }
 
@@ -44,18 +51,32 @@ struct AuthorityTests {
         ]
     }
 
-    @Test("every command of every origin")
-    func all() throws {
-        let commands = try Self.commands()
-        #expect(Set(commands.map(\.kind)) == Set(Command.Kind.allCases))
-        for command in commands {
-            for origin in Origin.allCases {
-                let isGranted = Self.expected(command.kind).contains(origin)
-                #expect(
-                    (Authority.decide(command, for: origin) == .granted) == isGranted,
-                    "\(command.kind) by \(origin)")
-                #expect((Authority.decide(command.kind, for: origin) == .granted) == isGranted)
+    @Test("every method of every caller")
+    func methods() {
+        let described = [InterfaceDescription.tracker, .service].flatMap { interface in
+            interface.methods.map { "\(interface.name).\($0)" }
+        }
+        #expect(Methods.all.map(\.name).sorted() == described.sorted(), "each is served, once")
+        for method in Methods.all {
+            let member = String(method.name.split(separator: ".").last ?? "")
+            let expected = Self.guarded.contains(member) ? Self.admins : Self.everybody
+            let granted = Origin.allCases.filter {
+                Authority.decide(method.audience, for: $0) == .granted
             }
+            #expect(Set(granted) == expected, "\(member)")
+        }
+        let names = Set(Methods.all.compactMap { $0.name.split(separator: ".").last.map(String.init) })
+        #expect(Self.guarded.isSubset(of: names))
+    }
+
+    @Test("every command of a server, and of a signal")
+    func commands() throws {
+        for command in try Self.commands() {
+            let granted = Origin.allCases.filter { Authority.decide(command, for: $0) == .granted }
+            var expected = Self.everybody
+            if Self.isForServers(command) { expected.insert(.server) }
+            if case .reload = command { expected.insert(.signal) }
+            #expect(Set(granted) == expected, "\(command)")
         }
     }
 

@@ -9,7 +9,7 @@ import Tracking
 @Suite("values of commands")
 struct CommandTests {
     /// What a client is told.
-    private func refusal(_ make: () throws(Failure) -> Void) -> ControlError? {
+    private func refusal(_ make: () throws(CommandFailure) -> Void) -> ControlError? {
         do {
             try make()
             return nil
@@ -21,7 +21,7 @@ struct CommandTests {
     @Test("extras", arguments: [("vehicle", 7, true), ("", 7, false), ("x", 1024, true), ("x", 1025, false)])
     func extras(name: String, length: Int, isValid: Bool) {
         let value = String(repeating: "v", count: length)
-        let refusal = refusal { () throws(Failure) in _ = try Command.Extras([name: value]) }
+        let refusal = refusal { () throws(CommandFailure) in _ = try Command.Extras([name: value]) }
         guard !isValid else {
             #expect(refusal == nil)
             return
@@ -43,7 +43,7 @@ struct CommandTests {
             ("a", nil, 253_402_300_800, "expires_at"),
         ] as [(String?, String?, Int?, String?)])
     func tokens(access: String?, refresh: String?, expiresAt: Int?, wrong: String?) {
-        let refusal = refusal { () throws(Failure) in
+        let refusal = refusal { () throws(CommandFailure) in
             _ = try Command.Seed(access: access, refresh: refresh, expiresAt: expiresAt)
         }
         #expect(refusal == wrong.map { .invalidParameter($0) })
@@ -57,7 +57,7 @@ struct CommandTests {
         )
         var sync = Settings.Sync()
         func key(_ seed: Command.Seed, _ sync: Settings.Sync?) -> String? {
-            let refusal = refusal { () throws(Failure) in try seed.check(against: sync, of: .main) }
+            let refusal = refusal { () throws(CommandFailure) in try seed.check(against: sync, of: .main) }
             guard case .invalidConfiguration(let key, _) = refusal else { return nil }
             return key
         }
@@ -77,7 +77,7 @@ struct CommandTests {
             (nil, nil, 0, "accuracy_meters"), (nil, nil, -1, "accuracy_meters"),
         ] as [(Double?, Double?, Double?, String?)])
     func fix(timeout: Double?, maxAge: Double?, accuracy: Double?, wrong: String?) {
-        let refusal = refusal { () throws(Failure) in
+        let refusal = refusal { () throws(CommandFailure) in
             _ = try Command.FixRequest(timeout: timeout, maxAge: maxAge, accuracy: accuracy)
         }
         #expect(refusal == wrong.map { .invalidParameter($0) })
@@ -86,7 +86,7 @@ struct CommandTests {
     @Test("a geofence is refused by the beginning of its id")
     func geofence() {
         let id = String(repeating: "x", count: 1000)
-        let refusal = refusal { () throws(Failure) in
+        let refusal = refusal { () throws(CommandFailure) in
             _ = try Geofence(checking: Wire.Geofence(id: id, latitude: 0, longitude: 0, radiusMeters: 1))
         }
         guard case .invalidGeofence(let found, _) = refusal else {
@@ -99,7 +99,7 @@ struct CommandTests {
     @Test("a time")
     func time() throws {
         #expect(try Timestamp(checking: "2027-03-15T08:00:00Z") == start)
-        let refusal = refusal { () throws(Failure) in _ = try Timestamp(checking: "soon") }
+        let refusal = refusal { () throws(CommandFailure) in _ = try Timestamp(checking: "soon") }
         #expect(refusal == .invalidTime(value: "soon"))
     }
 }

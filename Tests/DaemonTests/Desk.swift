@@ -92,7 +92,7 @@ final class Desk {
     }
 
     /// Another thread has carried out a command.
-    func complete(_ token: Token, _ result: Result<Completion, Failure>) {
+    func complete(_ token: Token, _ result: Result<Completion, CommandFailure>) {
         _ = dispatcher.complete(token, result, now: now)
     }
 

@@ -69,11 +69,13 @@ struct FenceKeeperTests {
     func refused() throws {
         try keeper.add([fence("a")], now: instant(0), recording: unheard)
         let many = try (0..<Geofences.limit).map { try fence("\($0)") }
-        #expect(throws: Failure.self) { try keeper.add(many, now: instant(0), recording: unheard) }
+        #expect(throws: CommandFailure.self) { try keeper.add(many, now: instant(0), recording: unheard) }
         let path = workshop.filesApart + "/" + SmallFiles.Name.geofences
         #expect(unlink(path) == 0 && mkdir(path, 0o700) == 0)
-        #expect(throws: Failure.self) { try keeper.add([fence("b")], now: instant(0), recording: unheard) }
-        #expect(throws: Failure.self) { try keeper.remove(["a"], now: instant(0), recording: unheard) }
+        #expect(throws: CommandFailure.self) {
+            try keeper.add([fence("b")], now: instant(0), recording: unheard)
+        }
+        #expect(throws: CommandFailure.self) { try keeper.remove(["a"], now: instant(0), recording: unheard) }
         #expect(keeper.geofences.items.map(\.fence.id) == ["a"])
     }
 
@@ -135,10 +137,10 @@ struct FenceKeeperTests {
         let inside = keeper.geofences.items.filter { $0.isInside == true }.map(\.fence.id)
         var asked: [(left: [String], gone: [Int64])] = []
         let before = keeper.geofences.items
-        #expect(throws: Failure.self) {
-            try keeper.remove(["a", "b", "far"], now: instant(1)) { (left, gone) throws(Failure) in
+        #expect(throws: CommandFailure.self) {
+            try keeper.remove(["a", "b", "far"], now: instant(1)) { (left, gone) throws(CommandFailure) in
                 asked.append((left.map(\.fence.id), gone))
-                throw Failure(reason: "the disk is full")
+                throw CommandFailure(reason: "the disk is full")
             }
         }
         #expect(keeper.geofences.items == before && asked.map(\.left) == [inside])

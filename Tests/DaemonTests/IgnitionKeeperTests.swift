@@ -78,6 +78,6 @@ struct IgnitionKeeperTests {
         #expect(keeper.configure(settings { $0.onIgnition = .track }))
         #expect(!keeper.configure(settings { $0.supply = "ACAD" }))
         #expect(!keeper.configure(settings { $0.ignition = .none }))
-        #expect(throws: Failure.self) { try IgnitionKeeper.check(Settings.Vehicle()) }
+        #expect(throws: CommandFailure.self) { try IgnitionKeeper.check(Settings.Vehicle()) }
     }
 }

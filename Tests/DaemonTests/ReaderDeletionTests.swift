@@ -39,7 +39,7 @@ struct ReaderDeletionTests {
 
     private func stored() throws -> [Timestamp] {
         let history = try History(directory: workshop.state)
-        var cursor = History.Cursor(from: nil, to: nil)
+        var cursor = LocationCursor(from: nil, to: nil)
         return try history.next(&cursor).map(\.fix.time)
     }
 

@@ -101,6 +101,60 @@ struct ReaderRecallTests {
         #expect(workshop.hub.files.readIntent().content?.session == session)
     }
 
+    @Test("an intent that the disk does not give for a while is read again, whatever the database holds")
+    func unreadableIntent() throws {
+        // As a power cut leaves it at `durability = "normal"`: the file has a session that the database never had.
+        try workshop.hub.store.close(session: session, at: start)
+        let newer = try workshop.location(5).location.id
+        let (reader, files) = try unreadable(
+            SmallFiles.Intent(state: .tracking, session: newer, startedAt: start))
+        for second in 1...5 { reader.flush(now: instant(Double(second))) }
+        #expect(reader.sessions.state == .idle && reader.recorder.error?.kind == .io)
+        #expect(reader.recorder.retryAt != nil, "it is tried again without a fix, too")
+        files.fail(false)
+        reader.flush(now: instant(6))
+        #expect(reader.sessions.session?.id == newer && reader.recorder.error == nil)
+        #expect(reader.hub.board.damagedFiles.isEmpty, "it was whole")
+    }
+
+    @Test(
+        "one that is never given again keeps nobody from tracking: the database tells",
+        arguments: [false, true])
+    func lostForGood(isOpen: Bool) throws {
+        if !isOpen { try workshop.hub.store.close(session: session, at: start) }
+        let intent = SmallFiles.Intent(
+            state: isOpen ? .tracking : .stopped, session: session, startedAt: start)
+        let (reader, files) = try unreadable(intent)
+        for second in 1...12 { reader.flush(now: instant(Double(second))) }
+        #expect(reader.sessions.state == (isOpen ? .tracking : .stopped) && reader.recorder.error == nil)
+        files.fail(false)
+        #expect(reader.hub.files.readIntent().content == intent, "it is not written over")
+    }
+
+    @Test("who starts meanwhile need not wait for it")
+    func startMeanwhile() throws {
+        let intent = SmallFiles.Intent(state: .stopped, session: session, startedAt: start)
+        let (reader, files) = try unreadable(intent)
+        files.fail(false)
+        reader.perform(.start(1), now: instant(1))
+        reader.flush(now: instant(2))
+        #expect(reader.sessions.state == .tracking && reader.recorder.error == nil)
+    }
+
+    /// A reader that has begun while the disk does not give the file of the intent.
+    private func unreadable(_ intent: SmallFiles.Intent) throws -> (Reader, UnreadableFiles) {
+        let files = UnreadableFiles("intent.json")
+        let hub = try Hub(
+            store: workshop.hub.store,
+            files: SmallFiles(try StateDirectory(workshop.filesApart, on: files)), clock: wallClock())
+        try hub.files.write(intent)
+        files.fail(true)
+        let reader = try #require(Reader(hub: hub, settings: Settings()))
+        reader.resume(now: instant(0))
+        #expect(reader.sessions.state == .idle)
+        return (reader, files)
+    }
+
     @Test("a stop before storage answers is one")
     func stopMeanwhile() throws {
         let reader = try autostarting()

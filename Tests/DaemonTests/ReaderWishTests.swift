@@ -25,10 +25,10 @@ struct ReaderWishTests {
     }
 
     /// Has a command carried out; nil: that went well.
-    private func ask(_ command: ReaderCommand) -> Failure.Kind? {
+    private func ask(_ command: ReaderCommand) -> CommandFailure.Kind? {
         reader.perform(command, now: instant(1))
         reader.endTurn()
-        var kind: Failure.Kind?
+        var kind: CommandFailure.Kind?
         for case .completed(_, .failure(let failure)) in hub.main.takeAll() { kind = failure.kind }
         return kind
     }

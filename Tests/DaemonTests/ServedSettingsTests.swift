@@ -126,7 +126,8 @@ struct ServedSettingsTests {
         _ = serve(bench, [interval: .integer(9)])
         var given = try #require(bench.given())
         #expect(given.serverRequest == .harmless)
-        bench.configurator.finish(.failure(Failure(kind: .stoppedByPerson)), bench.hub, now: instant(0))
+        bench.configurator.finish(
+            .failure(CommandFailure(kind: .stoppedByPerson)), bench.hub, now: instant(0))
         #expect(bench.interval == 7 && answers(bench) == ["stoppedByPerson"])
         _ = serve(bench, ["tracking.schedule": .list(["mon 07:00-08:00"])])
         given = try #require(bench.given())

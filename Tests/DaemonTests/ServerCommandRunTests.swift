@@ -102,13 +102,13 @@ struct ServerCommandRunTests {
     @Test("each result says what came of it")
     func outcomes() throws {
         let position = try workshop.location(0).location
-        let outcomes: [(Result<Completion, Failure>, String)] = [
+        let outcomes: [(Result<Completion, CommandFailure>, String)] = [
             (.success(.location(position)), "ok\":true,\"result\":{\"location\":{"),
             (.success(.location(nil)), "no_location: no fix came in time"),
-            (.failure(Failure(kind: .stoppedByPerson)), "stopped_by_person\""),
-            (.failure(Failure(kind: .location, reason: "no device")), "no_location: no device"),
-            (.failure(Failure(reason: "disk")), "failed: disk"),
-            (.failure(Failure(kind: .busy(seconds: 1))), "too_soon"),
+            (.failure(CommandFailure(kind: .stoppedByPerson)), "stopped_by_person\""),
+            (.failure(CommandFailure(kind: .location, reason: "no device")), "no_location: no device"),
+            (.failure(CommandFailure(reason: "disk")), "failed: disk"),
+            (.failure(CommandFailure(kind: .busy(seconds: 1))), "too_soon"),
             (.success(.configured(overridden: ["a.b"])), "\"result\":{\"overridden\":[\"a.b\"]}"),
             (.success(.configured(overridden: [])), "\"ok\":true}"),
         ]

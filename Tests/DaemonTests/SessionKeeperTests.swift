@@ -49,7 +49,7 @@ struct SessionKeeperTests {
 
     @Test("what somebody says the vehicle does is durable until a location goes by it, or tracking stops")
     func motion() throws {
-        #expect(throws: Failure.self) { try keeper.keep(.moving) }
+        #expect(throws: CommandFailure.self) { try keeper.keep(.moving) }
         try keeper.start(.user, in: session, now: instant(0))
         try keeper.keep(.stationary)
         let second = restarted()
@@ -99,12 +99,12 @@ struct SessionKeeperTests {
     func unwritable() throws {
         let path = workshop.filesApart + "/" + SmallFiles.Name.intent
         #expect(mkdir(path, 0o700) == 0)
-        #expect(throws: Failure.self) { try keeper.start(.user, in: session, now: instant(0)) }
+        #expect(throws: CommandFailure.self) { try keeper.start(.user, in: session, now: instant(0)) }
         #expect(keeper.state == .idle && keeper.session == nil)
         #expect(rmdir(path) == 0)
         try keeper.start(.user, in: session, now: instant(0))
         #expect(unlink(path) == 0 && mkdir(path, 0o700) == 0)
-        #expect(throws: Failure.self) { try keeper.stop(at: start) }
+        #expect(throws: CommandFailure.self) { try keeper.stop(at: start) }
         #expect(keeper.session == session)
     }
 

@@ -56,7 +56,7 @@ struct StepwiseWorkTests {
         #expect(try work.delete(before: cutoff, for: 1) == cutoff)
         #expect(recorder.waiting == 1)
         #expect(work.isDoomed(cutoff) && !work.isDoomed(cutoff.advanced(bySeconds: 1)))
-        #expect(throws: Failure.self) { try work.refuseWhileDeleting() }
+        #expect(throws: CommandFailure.self) { try work.refuseWhileDeleting() }
         #expect(work.run(now: instant(0)).isEmpty && store.counts().locations == 1500)
         #expect(results() == [2502])
         try work.refuseWhileDeleting()
@@ -93,18 +93,22 @@ struct StepwiseWorkTests {
     @Test("rows return to the queue one request at a time, and not before a deletion has been completed")
     func resend() throws {
         let all = OwedWork.resend(Resend(from: start, to: nil))
-        #expect(throws: Failure.self) { try work.begin(all, for: 1, isDeletionKnown: false) }
+        #expect(throws: CommandFailure.self) { try work.begin(all, for: 1, isDeletionKnown: false) }
         try work.begin(all, for: 1, isDeletionKnown: true)
         #expect(work.hasSteps)
-        #expect(throws: Failure.self) { try work.begin(all, for: 2, isDeletionKnown: true) }
+        #expect(throws: CommandFailure.self) { try work.begin(all, for: 2, isDeletionKnown: true) }
         #expect(results() == [0])
         try store(0..<3)
         _ = try work.delete(before: start.advanced(bySeconds: 1), for: 3)
-        #expect(throws: Failure.self) { try work.begin(all, for: 4, isDeletionKnown: true) }
-        #expect(throws: Failure.self) { try work.begin(.requeue, of: .main, for: 5, isDeletionKnown: true) }
+        #expect(throws: CommandFailure.self) { try work.begin(all, for: 4, isDeletionKnown: true) }
+        #expect(throws: CommandFailure.self) {
+            try work.begin(.requeue, of: .main, for: 5, isDeletionKnown: true)
+        }
         // What is deleted anyway need not wait.
         try work.begin(.purge, of: .main, for: 6, isDeletionKnown: false)
-        #expect(throws: Failure.self) { try work.begin(.purge, of: .main, for: 7, isDeletionKnown: true) }
+        #expect(throws: CommandFailure.self) {
+            try work.begin(.purge, of: .main, for: 7, isDeletionKnown: true)
+        }
         #expect(results().sorted() == [0, 2])
     }
 

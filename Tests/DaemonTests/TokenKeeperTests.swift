@@ -1,5 +1,6 @@
 import Base
 import DaemonConfiguration
+import Glibc
 import Linux
 import Support
 import Testing
@@ -24,10 +25,12 @@ struct TokenKeeperTests {
     }
 
     private static func keeper(
-        _ directory: TemporaryDirectory, _ rig: ReportRig, _ endpoint: FakeTransport = FakeTransport()
+        _ directory: TemporaryDirectory, _ rig: ReportRig, _ endpoint: FakeTransport = FakeTransport(),
+        on files: any Files = SystemFiles()
     ) throws -> TokenKeeper {
         TokenKeeper(
-            store: TokenStore(directory: try StateDirectory(directory.file("state")), credentials: nil),
+            store: TokenStore(
+                directory: try StateDirectory(directory.file("state"), on: files), credentials: nil),
             port: rig.port, board: rig.board, clock: wallClock(), report: rig.report,
             transport: { endpoint }, now: instant(1000))
     }
@@ -125,5 +128,49 @@ struct TokenKeeperTests {
         #expect(rig.board.damagedFiles == ["tokens"])
         _ = next.seed(Tokens(access: "a6"), now: instant(0))
         #expect(rig.board.damagedFiles.isEmpty)
+    }
+
+    @Test("tokens whose key is away are locked until it is back")
+    func keyAway() throws {
+        keeper.configure(sync(), now: now)
+        _ = keeper.seed(Tokens(access: "a1"), now: instant(0))
+        let (key, away) = (directory.file("state/beekond.key"), directory.file("away"))
+        rename(key, away)
+        let next = try Self.keeper(directory, rig)
+        next.configure(sync(), now: now)
+        #expect(next.check(isForced: false, now: now) == .dead)
+        #expect(next.state(now: now).death == .key)
+        #expect(rig.lines().count == 1)
+        #expect(next.check(isForced: true, now: now) == .dead)
+        #expect(rig.lines().isEmpty)
+        rename(away, key)
+        #expect(next.check(isForced: false, now: now) == .usable)
+        #expect(next.authorise() == "Bearer a1")
+        #expect(next.advice == nil)
+    }
+
+    @Test("tokens that the disk does not give are read again later", arguments: ["tokens", "beekond.key"])
+    func unreadable(name: String) throws {
+        keeper.configure(sync(), now: now)
+        _ = keeper.seed(Tokens(access: "a1"), now: instant(0))
+        for isIdle in [false, true] {
+            let files = UnreadableFiles(name)
+            let next = try Self.keeper(directory, rig, on: files)
+            files.fail(true)
+            next.configure(sync(), now: now)
+            #expect(next.check(isForced: false, now: now) == .dead)
+            #expect(next.authorise() == nil)
+            #expect(rig.board.damagedFiles.isEmpty)
+            files.fail(false)
+            if isIdle {
+                let due = now.advanced(bySeconds: 60)
+                #expect(next.idleDue(now: now) == due)
+                #expect(next.authorise() == nil)
+                #expect(next.idleDue(now: due) == nil)
+            } else {
+                #expect(next.check(isForced: false, now: now) == .usable)
+            }
+            #expect(next.authorise() == "Bearer a1")
+        }
     }
 }

@@ -40,7 +40,7 @@ func instant(_ seconds: Double) -> BootInstant {
 
 extension Caller {
     init(_ origin: Command.Origin) {
-        self.init(origin: origin, request: "Test", name: "\(origin)", fields: [])
+        self.init(origin: origin, request: "Test", name: "\(origin)", fields: [], isLogged: true)
     }
 }
 
@@ -104,7 +104,7 @@ final class Workshop {
     /// The ids of all that is stored, in order of time.
     func stored() throws -> [UUIDv7] {
         let history = try History(directory: state)
-        var cursor = History.Cursor(from: nil, to: nil)
+        var cursor = LocationCursor(from: nil, to: nil)
         var ids: [UUIDv7] = []
         while !cursor.isAtEnd { ids += try history.next(&cursor).map(\.id) }
         return ids

@@ -7,44 +7,47 @@ enum Authority {
         case denied
     }
 
-    static func decide(_ command: Command, for origin: Command.Origin) -> Permission {
-        guard decide(command.kind, for: origin) == .granted else { return .denied }
-        let needsAdmin =
-            switch command {
-            // An unknown name is reported as unknown, whoever asks.
-            case .configure(let offers): offers.keys.contains { Key.named($0)?.key.needsAdmin ?? false }
-            case .resetConfig(let names): names.contains { Key.needsAdmin($0) }
-            case .start, .stop, .delete, .requeueRejected, .purgeRejected, .resend, .backfill,
-                .forgetDestination, .rebatch, .sync, .syncEach,
-                .seedAuth, .setExtras, .setOdometer, .addGeofences, .removeGeofences, .removeAllGeofences,
-                .listGeofences, .locate, .setMotion, .setIgnition, .resetServerConfig, .reload:
-                false
-            }
-        return needsAdmin && !isAdmin(origin) ? .denied : .granted
+    /// Whether such a caller may call methods for these.
+    static func decide(_ audience: Method.Audience, for origin: Command.Origin) -> Permission {
+        switch origin {
+        case .root, .daemonUser, .admin: .granted
+        case .member: audience == .members ? .granted : .denied
+        case .signal, .server: .denied
+        }
     }
 
-    /// Whether such a command can be permitted at all; settings have rights of their own.
-    static func decide(_ kind: Command.Kind, for origin: Command.Origin) -> Permission {
-        if origin == .signal { return kind == .reload ? .granted : .denied }
-        if origin == .server, !serverKinds.contains(kind) { return .denied }
-        switch kind {
-        case .delete, .purgeRejected, .resend, .backfill, .forgetDestination, .rebatch, .seedAuth,
-            .setOdometer:
-            return isAdmin(origin) ? .granted : .denied
-        case .start, .stop, .requeueRejected, .sync, .setExtras, .addGeofences, .removeGeofences,
-            .removeAllGeofences, .listGeofences, .locate, .setMotion, .setIgnition, .configure, .resetConfig,
-            .resetServerConfig, .reload:
-            return .granted
+    /// Whether such a caller may give a command with these values. For its method a client has been asked before.
+    static func decide(_ command: Command, for origin: Command.Origin) -> Permission {
+        switch origin {
+        case .root, .daemonUser, .admin: .granted
+        case .member: needsAdmin(command) ? .denied : .granted
+        case .server: isForServers(command) && !needsAdmin(command) ? .granted : .denied
+        case .signal: if case .reload = command { .granted } else { .denied }
         }
+    }
+
+    /// Settings have rights of their own. An unknown name is reported as unknown, whoever asks.
+    private static func needsAdmin(_ command: Command) -> Bool {
+        if case .configure(let offers) = command {
+            return offers.keys.contains { Key.named($0)?.key.needsAdmin ?? false }
+        }
+        if case .resetConfig(let names) = command { return names.contains { Key.needsAdmin($0) } }
+        return false
     }
 
     /// What the server may ask for, as far as the configuration files allow it. It has the rights of a member of the group
     /// of users, and no use for the rest: what it cannot ask for, nobody who takes its place can.
-    private static let serverKinds: Set<Command.Kind> = [
-        .start, .stop, .configure, .resetConfig, .addGeofences, .removeGeofences, .removeAllGeofences,
-        .setMotion,
-        .sync, .locate,
-    ]
+    private static func isForServers(_ command: Command) -> Bool {
+        switch command {
+        case .start, .stop, .configure, .resetConfig, .addGeofences, .removeGeofences, .removeAllGeofences,
+            .setMotion, .sync, .locate:
+            true
+        case .delete, .requeueRejected, .purgeRejected, .resend, .backfill, .forgetDestination, .rebatch,
+            .syncEach, .seedAuth, .setExtras, .setOdometer, .listGeofences, .setIgnition, .resetServerConfig,
+            .reload:
+            false
+        }
+    }
 
     /// Whether a change may send the secrets of the configuration files elsewhere: only for those who can read them.
     static func decideExposingSecrets(for origin: Command.Origin) -> Permission {

@@ -4,7 +4,7 @@ internal import Storage
 internal import Tracking
 
 /// A request to change something, or for something that only another thread can answer. Its values have been checked;
-/// whether the caller may ask is for ``Authority`` to say.
+/// whether the caller may ask is for ``Authority`` to say, and for clients of the control socket `Methods`.
 enum Command: Sendable {
     case start
     case stop
@@ -47,19 +47,6 @@ enum Command: Sendable {
     /// Reads the configuration files again.
     case reload
 
-    /// What is asked for, without the values.
-    enum Kind: CaseIterable {
-        case start, stop, delete, requeueRejected, purgeRejected, resend, backfill, forgetDestination,
-            rebatch, sync
-        case seedAuth, setExtras, setOdometer
-        case addGeofences, removeGeofences, removeAllGeofences, listGeofences, locate, setMotion, setIgnition,
-            configure,
-            resetConfig, resetServerConfig, reload
-
-        /// The command changes nothing, and is not worth a line in the log.
-        var isQuestion: Bool { self == .listGeofences || self == .locate }
-    }
-
     /// Where a command comes from.
     enum Origin: CaseIterable {
         /// Clients of the control socket, by their rights.
@@ -75,35 +62,6 @@ enum Command: Sendable {
         /// The server, in an answer to an upload.
         case server
     }
-
-    var kind: Kind {
-        switch self {
-        case .start: .start
-        case .stop: .stop
-        case .delete: .delete
-        case .requeueRejected: .requeueRejected
-        case .purgeRejected: .purgeRejected
-        case .resend: .resend
-        case .backfill: .backfill
-        case .forgetDestination: .forgetDestination
-        case .rebatch: .rebatch
-        case .sync, .syncEach: .sync
-        case .seedAuth: .seedAuth
-        case .setExtras: .setExtras
-        case .setOdometer: .setOdometer
-        case .addGeofences: .addGeofences
-        case .removeGeofences: .removeGeofences
-        case .removeAllGeofences: .removeAllGeofences
-        case .listGeofences: .listGeofences
-        case .locate: .locate
-        case .setMotion: .setMotion
-        case .setIgnition: .setIgnition
-        case .configure: .configure
-        case .resetConfig: .resetConfig
-        case .resetServerConfig: .resetServerConfig
-        case .reload: .reload
-        }
-    }
 }
 
 /// Who gives a command, and how the log names that.
@@ -114,7 +72,10 @@ struct Caller: Sendable {
     /// Who calls, such as "uid 1000, pid 7".
     let name: String
     let fields: [(Log.Field, String)]
+    /// A line in the log says what this caller asks for: something is to change, or a server gives a command.
+    let isLogged: Bool
 
     /// The service manager, which logs for itself that it asks.
-    static let hangup = Caller(origin: .signal, request: "Reload", name: "SIGHUP", fields: [])
+    static let hangup = Caller(
+        origin: .signal, request: "Reload", name: "SIGHUP", fields: [], isLogged: false)
 }

@@ -22,6 +22,10 @@ enum Completion: Sendable {
     case adopted(removed: Int, late: [DestinationName])
     /// Settings of the server are stored; these have another value all the same, because somebody has set them here.
     case configured(overridden: [String])
+
+    var count: Int? {
+        if case .count(let count) = self { count } else { nil }
+    }
 }
 
 /// How the attempt that a `sync` asked for went. The names are the control interface's.
@@ -52,7 +56,7 @@ struct SyncResult: Sendable {
 }
 
 /// Why a command was refused, or could not be carried out.
-struct Failure: Error, Sendable {
+struct CommandFailure: Error, Sendable {
     enum Kind: Sendable {
         case storage, location
         /// Too much is asked for at once; the seconds after which asking again is worth it.

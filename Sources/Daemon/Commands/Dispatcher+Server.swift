@@ -40,8 +40,10 @@ extension Dispatcher {
         case .request(let found): request = found
         }
         guard allowedToServer(of: destination).contains(request.name) else { throw CommandError(.notAllowed) }
-        do throws(Failure) {
-            guard let command = try Command(request, of: destination) else { throw Failure(kind: .denied) }
+        do throws(CommandFailure) {
+            guard let command = try Command(request, of: destination) else {
+                throw CommandFailure(kind: .denied)
+            }
             return command
         } catch { throw CommandError(error) }
     }
@@ -73,7 +75,8 @@ extension Caller {
         Caller(
             origin: .server, request: request, name: "the server (\(id))",
             fields: [(.method, request), (.destination, destination.text)]
-                + (batch.map { [(.batch, $0)] } ?? []))
+                + (batch.map { [(.batch, $0)] } ?? []),
+            isLogged: true)
     }
 
     /// Whose wish to track, or to stop, this caller's is.
@@ -85,7 +88,7 @@ extension Command {
     private static let patienceOfServer = 60.0
 
     /// - Returns: nil for what is not given to the dispatcher.
-    init?(_ request: ServerCommand.Request, of destination: DestinationName) throws(Failure) {
+    init?(_ request: ServerCommand.Request, of destination: DestinationName) throws(CommandFailure) {
         switch request {
         case .start: self = .start
         case .stop: self = .stop
@@ -105,7 +108,7 @@ extension Command {
 }
 
 extension CommandResult {
-    init(_ command: ServerCommand, _ result: Result<Completion, Failure>) {
+    init(_ command: ServerCommand, _ result: Result<Completion, CommandFailure>) {
         switch result {
         case .failure(let failure):
             let error = CommandError(failure)
@@ -125,7 +128,7 @@ extension CommandResult {
 }
 
 extension CommandError {
-    init(_ failure: Failure) {
+    init(_ failure: CommandFailure) {
         let reason = failure.reason.isEmpty ? nil : failure.reason
         switch failure.kind {
         case .storage: self.init(.failed, reason)

@@ -9,7 +9,7 @@ internal import Upload
 /// out, and remembers who waits for the result. Confined to the main thread.
 final class Dispatcher {
     /// A closure that is given the result of a command, once.
-    typealias Waiter = (Result<Completion, Failure>, BootInstant) -> Void
+    typealias Waiter = (Result<Completion, CommandFailure>, BootInstant) -> Void
 
     enum Answer {
         case now(Completion)
@@ -31,22 +31,17 @@ final class Dispatcher {
         self.configurator = configurator
     }
 
-    /// Refuses a caller without the right before its values are checked: it does not learn what else is wrong.
-    func authorise(_ kind: Command.Kind, by caller: Caller) throws(Failure) {
-        try enforce(Authority.decide(kind, for: caller.origin), on: caller)
-    }
-
     /// - Parameter waiter: is given the result when the answer comes later; nil when nobody needs it.
     func dispatch(
         _ command: Command, by caller: Caller, now: BootInstant, waiter: Waiter? = nil
-    ) throws(Failure) -> Answer {
+    ) throws(CommandFailure) -> Answer {
         try enforce(Authority.decide(command, for: caller.origin), on: caller)
         if case .seedAuth(let seed, let name) = command {
             let destination = settings.destination(name.text)
             try seed.check(
                 against: destination?.sync, of: name, sharesMain: destination?.sharesMainTokens == true)
         }
-        if !command.kind.isQuestion && caller.origin != .signal || caller.origin == .server {
+        if caller.isLogged {
             Log.info(.control, "\(caller.request) by \(caller.name)", caller.fields)
         }
         let answer = try route(command, of: caller, now: now)
@@ -57,7 +52,7 @@ final class Dispatcher {
     /// Hands the result to the waiter, if there still is one.
     ///
     /// - Returns: whether the command has taken much memory, which can be given back now.
-    func complete(_ token: Token, _ result: Result<Completion, Failure>, now: BootInstant) -> Bool {
+    func complete(_ token: Token, _ result: Result<Completion, CommandFailure>, now: BootInstant) -> Bool {
         let hadFences = fencesUnderWay.removeValue(forKey: token) != nil
         waiters.removeValue(forKey: token)?(result, now)
         return hadFences
@@ -69,12 +64,13 @@ final class Dispatcher {
         _ = hub.reader.post(.forget(token))
     }
 
-    private func enforce(_ permission: Authority.Permission, on caller: Caller) throws(Failure) {
+    /// Refuses a caller without permission, and logs that.
+    func enforce(_ permission: Authority.Permission, on caller: Caller) throws(CommandFailure) {
         switch permission {
         case .granted: return
         case .denied:
             Log.warning(.control, "\(caller.request) denied to \(caller.name)", caller.fields)
-            throw Failure(kind: .denied)
+            throw CommandFailure(kind: .denied)
         }
     }
 
@@ -89,7 +85,7 @@ final class Dispatcher {
 
     private func route(
         _ command: Command, of caller: Caller, now: BootInstant
-    ) throws(Failure) -> Answer {
+    ) throws(CommandFailure) -> Answer {
         lastToken += 1
         let token = lastToken
         switch command {
@@ -150,7 +146,7 @@ final class Dispatcher {
 
     private func sync(
         _ port: UploaderPort, _ token: Token, isAwaited: Bool, now: BootInstant
-    ) throws(Failure) -> Answer {
+    ) throws(CommandFailure) -> Answer {
         let isConfigured = settings.sync(of: port.name.text) != nil
         if isConfigured {
             try takeAttempt(now: now)
@@ -165,7 +161,7 @@ final class Dispatcher {
     }
 
     /// All of them try. The answer is that of `main` or, where it has no url, the worst of the others.
-    private func syncAll(_ token: Token, isAwaited: Bool, now: BootInstant) throws(Failure) -> Answer {
+    private func syncAll(_ token: Token, isAwaited: Bool, now: BootInstant) throws(CommandFailure) -> Answer {
         let others = hub.uploaders.all.filter { $0.name != .main }
         guard settings.sync == nil, isAwaited, !others.isEmpty else {
             for port in others { port.deliver(.trigger(.command)) }
@@ -177,7 +173,7 @@ final class Dispatcher {
     /// Triggers these uploaders, all at once. The answer is the worst of theirs, once each has one.
     private func syncEach(
         of ports: [UploaderPort], _ token: Token, isAwaited: Bool, now: BootInstant
-    ) throws(Failure) -> Answer {
+    ) throws(CommandFailure) -> Answer {
         guard !ports.isEmpty else {
             return .now(.synced(SyncResult(outcome: .disabled, uploaded: 0, pending: 0)))
         }
@@ -207,29 +203,31 @@ final class Dispatcher {
     // MARK: Destinations
 
     /// - Throws: when it is not configured.
-    private func configured(_ name: DestinationName) throws(Failure) -> UploaderPort {
+    private func configured(_ name: DestinationName) throws(CommandFailure) -> UploaderPort {
         if let port = hub.uploaders[name], name == .main || settings.sync(of: name.text) != nil {
             return port
         }
-        throw Failure(kind: .parameter("destination"))
+        throw CommandFailure(kind: .parameter("destination"))
     }
 
     /// - Throws: when nothing is known of it.
-    func known(_ name: DestinationName) throws(Failure) -> DestinationName {
+    func known(_ name: DestinationName) throws(CommandFailure) -> DestinationName {
         if hub.store.counts()[name] != nil || settings.sync(of: name.text) != nil { return name }
-        throw Failure(kind: .parameter("destination"))
+        throw CommandFailure(kind: .parameter("destination"))
     }
 
     /// - Throws: unless it is owed what it does not get any more: it is not configured, or only for the newest location.
-    private func orphan(_ name: DestinationName) throws(Failure) -> DestinationName {
+    private func orphan(_ name: DestinationName) throws(CommandFailure) -> DestinationName {
         if name != .main, settings.sync(of: name.text)?.isLatestOnly == true,
             hub.store.counts()[name]?.isOrphaned == true
         {
             return name
         }
-        guard isOrphan(name) else { throw Failure(kind: .parameter("destination")) }
+        guard isOrphan(name) else { throw CommandFailure(kind: .parameter("destination")) }
         // Its thread may be about to write tokens.
-        guard name == .main || hub.uploaders[name] == nil else { throw Failure(kind: .busy(seconds: 1)) }
+        guard name == .main || hub.uploaders[name] == nil else {
+            throw CommandFailure(kind: .busy(seconds: 1))
+        }
         return name
     }
 
@@ -238,49 +236,49 @@ final class Dispatcher {
     }
 
     /// - Throws: when it is not configured any more: nobody would ever get what it would be owed.
-    private func refuseOrphan(_ name: DestinationName) throws(Failure) {
+    private func refuseOrphan(_ name: DestinationName) throws(CommandFailure) {
         guard isOrphan(name) else { return }
         let table = name == .main ? "sync" : "destination.\(name)"
-        throw Failure(
+        throw CommandFailure(
             kind: .setting(key: table),
             reason: "is not configured any more, so nothing can be sent to it; put [\(table)] back first")
     }
 
     /// - Throws: when it gets only the newest location, so that nothing can be owed to it.
-    private func requireQueue(_ name: DestinationName) throws(Failure) {
+    private func requireQueue(_ name: DestinationName) throws(CommandFailure) {
         guard settings.sync(of: name.text)?.isLatestOnly == true else { return }
-        throw Failure(kind: .parameter("destination"))
+        throw CommandFailure(kind: .parameter("destination"))
     }
 
-    private func add(_ fences: [Geofence], _ token: Token, of caller: Caller) throws(Failure) {
+    private func add(_ fences: [Geofence], _ token: Token, of caller: Caller) throws(CommandFailure) {
         // Each waits for the disk; whole fleets' fences from clients that come and go would not fit into memory.
         let waiting = fencesUnderWay.values.reduce(0, +)
         guard waiting == 0 || waiting + fences.count <= Geofences.limit else {
-            throw Failure(kind: .busy(seconds: 1))
+            throw CommandFailure(kind: .busy(seconds: 1))
         }
         let origin: Geofences.Origin = caller.origin == .server ? .server : .person
         try post(.addGeofences(fences, token, by: origin), showing: .addGeofences, token, to: caller)
         fencesUnderWay[token] = fences.count
     }
 
-    private func post(_ command: ReaderCommand) throws(Failure) {
-        guard hub.reader.post(command) else { throw Failure(kind: .busy(seconds: 1)) }
+    private func post(_ command: ReaderCommand) throws(CommandFailure) {
+        guard hub.reader.post(command) else { throw CommandFailure(kind: .busy(seconds: 1)) }
     }
 
     /// - Parameter request: what the server is not to be shown while a person's stop holds.
     private func post(
         _ command: ReaderCommand, showing request: Wish.ServerRequest, _ token: Token, to caller: Caller
-    ) throws(Failure) {
+    ) throws(CommandFailure) {
         try post(caller.origin == .server ? .ofServer(request, command, token) : command)
     }
 
-    private func post(_ command: UploaderCommand, to port: UploaderPort) throws(Failure) {
-        guard port.commands.post(command) else { throw Failure(kind: .busy(seconds: 1)) }
+    private func post(_ command: UploaderCommand, to port: UploaderPort) throws(CommandFailure) {
+        guard port.commands.post(command) else { throw CommandFailure(kind: .busy(seconds: 1)) }
     }
 
     /// What makes beekond ask the backend at once, whatever back-off or `Retry-After` say, is limited.
-    private func takeAttempt(now: BootInstant) throws(Failure) {
+    private func takeAttempt(now: BootInstant) throws(CommandFailure) {
         guard let wait = attempts.take(now: now) else { return }
-        throw Failure(kind: .busy(seconds: wait))
+        throw CommandFailure(kind: .busy(seconds: wait))
     }
 }

@@ -4,7 +4,7 @@ internal import Base
 /// says whose it is.
 struct SyncGathering {
     private var missing: Int
-    private var worst: (result: Result<Completion, Failure>, of: DestinationName)?
+    private var worst: (result: Result<Completion, CommandFailure>, of: DestinationName)?
     private var uploaded = 0
     private var pending = 0
     private var rejected = 0
@@ -15,8 +15,8 @@ struct SyncGathering {
 
     /// - Returns: the answer, with the last result.
     mutating func add(
-        _ result: Result<Completion, Failure>, of name: DestinationName
-    ) -> Result<Completion, Failure>? {
+        _ result: Result<Completion, CommandFailure>, of name: DestinationName
+    ) -> Result<Completion, CommandFailure>? {
         missing -= 1
         if case .success(.synced(let one)) = result {
             uploaded += one.uploaded
@@ -31,7 +31,7 @@ struct SyncGathering {
         return .success(.synced(answer))
     }
 
-    private static func gravity(_ result: Result<Completion, Failure>) -> Int {
+    private static func gravity(_ result: Result<Completion, CommandFailure>) -> Int {
         guard case .success(.synced(let one)) = result else { return 7 }
         return switch one.outcome {
         case .disabled: 0

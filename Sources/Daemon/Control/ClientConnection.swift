@@ -1,7 +1,6 @@
 internal import Base
 internal import ControlProtocol
 internal import Linux
-internal import Storage
 internal import Tracking
 
 /// One client of the control socket. Its calls are answered in order; while one is under way, nothing more is read from
@@ -13,7 +12,7 @@ final class ClientConnection {
         /// The end of a command. Without an encoder, nothing is sent then: the call was `oneway`.
         case awaiting(Token, Handlers.Encoder?)
         /// Pages of history, each read when the one before has been sent.
-        case history(Pages)
+        case history(HistoryPages)
         /// Pages of geofences; the next one is requested when the previous one has been sent.
         case geofences(Handlers.Request, after: String?)
         case subscribed(Subscription)
@@ -70,8 +69,6 @@ final class ClientConnection {
     var activity = Activity.idle
     /// The request of a client whose geofences are listed page by page.
     var listing: Handlers.Request?
-    /// For history; made when it is asked for.
-    var history: History?
     private var inbox: Inbox
     private var output = SendBuffer()
     /// Calls that have come may still be waiting: the turn ended before they were handled.

@@ -37,15 +37,13 @@ extension ControlServer {
     private func handle(_ call: Call, of connection: ClientConnection, now: BootInstant) throws {
         let answer: Handlers.Answer
         do {
-            let found = try handlers.handle(call, peer: connection.peer, now: now) {
+            answer = try handlers.handle(call, peer: connection.peer, now: now) {
                 [weak self, weak connection] result, now in
                 if let self, let connection { complete(connection, result, now: now) }
             }
-            if case .history = found, !call.oneway { connection.history = try handlers.openHistory() }
-            answer = found
         } catch let error as ControlError {
             answer = .reply(Reply.encode(error))
-        } catch let failure as Failure {
+        } catch let failure as CommandFailure {
             answer = .reply(Reply.encode(ControlError(failure)))
         }
         begin(answer, of: connection, oneway: call.oneway)
@@ -55,7 +53,7 @@ extension ControlServer {
         switch answer {
         case .reply(let bytes): if !oneway { connection.send(bytes) }
         case .later(let token, let encode): connection.activity = .awaiting(token, encode)
-        case .history(let pages):
+        case .pages(let pages):
             if !oneway { connection.activity = .history(pages) }
         case .geofences(let request):
             if !oneway { connection.activity = .geofences(request, after: nil) }
@@ -68,19 +66,18 @@ extension ControlServer {
     private func fill(_ connection: ClientConnection, now: BootInstant) throws {
         switch connection.activity {
         case .idle, .awaiting: return
-        case .history(var pages):
+        case .history(let pages):
             guard !connection.hasOutput else { return }
-            let (bytes, isLast) = handlers.page(connection.history, &pages)
+            let (bytes, isLast) = pages.next()
             connection.send(bytes)
-            connection.activity = isLast ? .idle : .history(pages)
-            if isLast { connection.history = nil }
+            if isLast { connection.activity = .idle }
         case .geofences(let request, let id):
             guard !connection.hasOutput else { return }
             do {
                 let answer = try handlers.geofences(after: id, request, now: now)
                 connection.listing = request
                 begin(answer, of: connection, oneway: false)
-            } catch let failure as Failure {
+            } catch let failure as CommandFailure {
                 connection.activity = .idle
                 connection.send(Reply.encode(ControlError(failure)))
             }
@@ -96,7 +93,7 @@ extension ControlServer {
 
     /// The command that it has been waiting for is completed.
     private func complete(
-        _ connection: ClientConnection, _ result: Result<Completion, Failure>, now: BootInstant
+        _ connection: ClientConnection, _ result: Result<Completion, CommandFailure>, now: BootInstant
     ) {
         if case .success(.geofences) = result {
             pages.append((connection, result))
@@ -118,7 +115,7 @@ extension ControlServer {
 
     /// After a page of geofences comes the next, once this one has been sent.
     private func answer(
-        _ connection: ClientConnection, _ result: Result<Completion, Failure>, now: BootInstant
+        _ connection: ClientConnection, _ result: Result<Completion, CommandFailure>, now: BootInstant
     ) {
         guard isOpen(connection), case .awaiting(_, let encode) = connection.activity else { return }
         connection.activity = .idle

@@ -38,7 +38,7 @@ final class ControlServer {
     private var firstIndex = 0
     private var turn = 0
     /// Geofences that are to be encoded. All of them in one reply take as long as a great many other calls.
-    var pages: [(connection: ClientConnection, result: Result<Completion, Failure>)] = []
+    var pages: [(connection: ClientConnection, result: Result<Completion, CommandFailure>)] = []
     /// When a client that held too much was last logged.
     private var loggedBound: BootInstant?
 

@@ -3,7 +3,7 @@ internal import Tracking
 
 extension Geofence {
     /// A polygon is taken before a circle: a list can be sent back as it came, and has both.
-    init(checking wanted: Wire.Geofence) throws(Failure) {
+    init(checking wanted: Wire.Geofence) throws(CommandFailure) {
         let circle = (wanted.latitude, wanted.longitude, wanted.radiusMeters)
         let reason: String
         switch (wanted.polygon, circle) {
@@ -25,6 +25,6 @@ extension Geofence {
         case (nil, _): reason = "give latitude, longitude and radius_meters, or a polygon"
         }
         // An id may be as long as the request; its beginning will do to find it.
-        throw Failure(kind: .geofence(id: String(wanted.id.prefix(Self.idLimit))), reason: reason)
+        throw CommandFailure(kind: .geofence(id: String(wanted.id.prefix(Self.idLimit))), reason: reason)
     }
 }

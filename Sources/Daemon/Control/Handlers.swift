@@ -5,27 +5,38 @@ internal import Linux
 internal import Storage
 internal import Tracking
 
-/// The methods of the control interface: what only asks is answered at once from snapshots and history, everything else
-/// becomes a command.
+/// Answers the calls of the control interface, by the table of its methods (`Methods`), and has what these need: what only
+/// asks is answered at once from snapshots and history, everything else becomes a command.
 final class Handlers {
     /// Encodes the reply from the result of a command.
     typealias Encoder = (Completion) throws -> [UInt8]
+
+    /// A call of somebody who may make it.
+    struct Request {
+        let call: Call
+        let caller: Caller
+        let now: BootInstant
+        let waiter: Dispatcher.Waiter
+    }
 
     enum Answer {
         case reply([UInt8])
         /// Once the command is completed; without an encoder the caller wants no reply.
         case later(Token, Encoder?)
-        case history(Pages)
+        case pages(HistoryPages)
         /// Geofences page by page, requested from the reader.
         case geofences(Request)
         case subscription(ClientConnection.Subscription)
     }
 
+    /// The result of a command does not fit the method that has asked for it.
+    private struct MismatchedCompletion: Error {
+        var method: String
+        var completion: Completion
+    }
+
     /// The group that may say where data goes and may delete it.
     private static let adminGroup = "beekon-admin"
-    private static let eventKinds: Set<String> = [
-        "location", "geofence_event", "vehicle_event", "state", "source", "sync", "auth", "http", "command",
-    ]
 
     let hub: Hub
     let configurator: Configurator
@@ -40,136 +51,88 @@ final class Handlers {
         self.status = status
     }
 
+    /// A caller without the right to a method is refused before its parameters are looked at, and does not learn what else
+    /// is wrong.
+    ///
     /// - Parameter waiter: is given the result of a command that is answered later.
-    /// - Throws: a `ControlError` or a `Failure` for the client.
+    /// - Throws: a `ControlError` or a `CommandFailure` for the client.
     func handle(
         _ call: Call, peer: Peer, now: BootInstant, waiter: @escaping Dispatcher.Waiter
     ) throws -> Answer {
         // After an answer that the caller took for consent, its bytes would be taken for calls.
         if call.upgrade { throw ControlError.invalidParameter("upgrade") }
-        let request = Request(call: call, caller: caller(call, peer), now: now, waiter: waiter)
-        return switch call.method {
-        case Wire.GetInfo.name: try info(call)
-        case Wire.GetInterfaceDescription.name: try interfaceDescription(call)
-        case Wire.GetStatus.name: try status(request)
-        case Wire.GetMetrics.name: try metrics(request)
-        case Wire.Start.name: try start(request)
-        case Wire.Stop.name: try stop(request)
-        case Wire.Sync.name: try sync(request)
-        case Wire.Rebatch.name: try rebatch(request)
-        case Wire.Resend.name: try resend(request)
-        case Wire.BackfillDestination.name: try backfill(request)
-        case Wire.ForgetDestination.name: try forgetDestination(request)
-        case Wire.GetPendingUploadCount.name: try pendingCount(call)
-        case Wire.GetLocations.name: try locations(call)
-        case Wire.GetSessions.name: try sessions(call)
-        case Wire.GetTrips.name: try trips(call)
-        case Wire.SetOdometer.name: try setOdometer(request)
-        case Wire.GetLocationCount.name: try count(call)
-        case Wire.DeleteLocations.name: try delete(request)
-        case Wire.GetConfig.name: try config(call)
-        case Wire.Configure.name: try configure(request)
-        case Wire.ResetConfig.name: try resetConfig(request)
-        case Wire.ResetServerConfig.name: try resetServerConfig(request)
-        case Wire.Reload.name: try reload(request)
-        case Wire.SeedAuth.name: try seedAuth(request)
-        case Wire.GetExtras.name: try extras(call)
-        case Wire.SetExtras.name: try setExtras(request)
-        case Wire.GetRejected.name: try rejected(call)
-        case Wire.GetCommands.name: try commands(call)
-        case Wire.RetryRejected.name: try retryRejected(request)
-        case Wire.PurgeRejected.name: try purgeRejected(request)
-        case Wire.AddGeofences.name: try addGeofences(request)
-        case Wire.RemoveGeofences.name: try removeGeofences(request)
-        case Wire.ListGeofences.name: try listGeofences(request)
-        case Wire.GetGeofenceEvents.name: try geofenceEvents(call)
-        case Wire.GetEvents.name: try events(call)
-        case Wire.GetCurrentLocation.name: try currentLocation(request)
-        case Wire.SetMotion.name: try setMotion(request)
-        case Wire.SetIgnition.name: try setIgnition(request)
-        case Wire.Subscribe.name: try subscribe(request)
-        default: throw InterfaceDescription.refusal(of: call)
-        }
+        guard let method = Methods.named(call.method) else { throw InterfaceDescription.refusal(of: call) }
+        let caller = caller(of: method, call, peer)
+        try dispatcher.enforce(Authority.decide(method.audience, for: caller.origin), on: caller)
+        return try method.action(self, Request(call: call, caller: caller, now: now, waiter: waiter))
     }
 
-    private func caller(_ call: Call, _ peer: Peer) -> Caller {
+    private func caller(of method: Method, _ call: Call, _ peer: Peer) -> Caller {
         let origin = Command.Origin(
             uid: peer.uid, groups: peer.groups, daemonUser: ownUID(), adminGroup: adminGroupID)
         return Caller(
             origin: origin, request: call.member, name: peer.description,
-            fields: [(.method, call.method), (.uid, "\(peer.uid)"), (.pid, "\(peer.pid)")])
+            fields: [(.method, call.method), (.uid, "\(peer.uid)"), (.pid, "\(peer.pid)")],
+            isLogged: !method.isQuestion)
     }
 
-    // MARK: Service
+    // MARK: For the methods
 
-    private func info(_ call: Call) throws -> Answer {
-        _ = try call.parameters(of: Wire.GetInfo.self)
-        return .reply(
-            try Reply.encode(
-                Wire.GetInfo.self,
-                .init(
-                    vendor: "beekond", product: "beekond", version: Release.version,
-                    url: "https://beekond.org",
-                    interfaces: [Wire.serviceInterface, Wire.trackerInterface])))
-    }
-
-    private func interfaceDescription(_ call: Call) throws -> Answer {
-        let name = try call.parameters(of: Wire.GetInterfaceDescription.self).interface
-        guard let description = InterfaceDescription.named(name) else {
-            throw ControlError.interfaceNotFound(name)
+    /// History reads come from the read-only connection, which is opened for each and closed after it: so none of them
+    /// holds on to a database that has been moved aside meanwhile.
+    func openHistory() throws -> History {
+        do {
+            return try History(directory: status.directory.path, on: status.directory.files)
+        } catch {
+            throw ControlError.storageFailure(reason: error.message)
         }
-        return .reply(
-            try Reply.encode(Wire.GetInterfaceDescription.self, .init(description: description.text)))
     }
 
-    // MARK: How things stand
-
-    private func status(_ request: Request) throws -> Answer {
-        _ = try request.call.parameters(of: Wire.GetStatus.self)
-        return .reply(
-            try Reply.encode(Wire.GetStatus.self, .init(status: status.status(now: request.now))))
-    }
-
-    private func metrics(_ request: Request) throws -> Answer {
-        _ = try request.call.parameters(of: Wire.GetMetrics.self)
-        return .reply(
-            try Reply.encode(
-                Wire.GetMetrics.self,
-                .init(status: status.status(now: request.now), counters: status.counters())))
-    }
-
-    private func pendingCount(_ call: Call) throws -> Answer {
-        _ = try call.parameters(of: Wire.GetPendingUploadCount.self)
-        return .reply(
-            try Reply.encode(Wire.GetPendingUploadCount.self, .init(count: hub.store.counts().pending)))
-    }
-
-    private func config(_ call: Call) throws -> Answer {
-        _ = try call.parameters(of: Wire.GetConfig.self)
-        let overridden = configurator.overridden
-        let settings = configurator.loaded.listing.map {
-            Wire.Setting($0, overridesServer: overridden.contains($0.key))
+    func read<Result>(
+        _ body: (borrowing History) throws(StorageError) -> Result
+    ) throws -> Result {
+        let history = try openHistory()
+        do {
+            return try body(history)
+        } catch {
+            throw ControlError.storageFailure(reason: error.message)
         }
-        return .reply(try Reply.encode(Wire.GetConfig.self, .init(settings: settings)))
     }
 
-    private func extras(_ call: Call) throws -> Answer {
-        _ = try call.parameters(of: Wire.GetExtras.self)
-        return .reply(try Reply.encode(Wire.GetExtras.self, .init(extras: hub.board.extras)))
+    /// - Parameter result: nil: that is no outcome of this command.
+    func give<M: ControlMethod>(
+        _ command: Command, _ request: Request, as method: M.Type,
+        _ result: @escaping (Completion) -> M.Result?
+    ) throws -> Answer {
+        try give(command, request, now: request.now) { completion in
+            guard let result = result(completion) else {
+                throw MismatchedCompletion(method: M.name, completion: completion)
+            }
+            return try Reply.encode(method, result)
+        }
     }
 
-    private func subscribe(_ request: Request) throws -> Answer {
-        let call = request.call
-        let kinds = try call.parameters(of: Wire.Subscribe.self).kinds
-        if let kinds, !Self.eventKinds.isSuperset(of: kinds) { throw ControlError.invalidParameter("kinds") }
-        guard call.more else { throw ControlError.expectedMore }
-        var subscription = ClientConnection.Subscription(kinds: kinds.map { Set($0) })
-        // Whoever wants everything is not meant to be sent each batch as well.
-        subscription.showsBodies =
-            kinds?.contains("http") == true
-            && Authority.decideSeeingRequests(for: request.caller.origin) == .granted
-        // The present first, so that no change falls between a question and the subscription.
-        for event in status.present(now: request.now) { subscription.add(event) }
-        return .subscription(subscription)
+    private func give(
+        _ command: Command, _ request: Request, now: BootInstant, _ encode: @escaping Encoder
+    ) throws -> Answer {
+        let answer = try dispatcher.dispatch(command, by: request.caller, now: now, waiter: request.waiter)
+        switch answer {
+        case .now(let completion): return .reply(try encode(completion))
+        case .later(let token): return .later(token, request.call.oneway ? nil : encode)
+        }
+    }
+
+    /// - Parameter limit: fences in one reply.
+    func geofences(
+        after id: String?, limit: Int = Limits.fencePage, _ request: Request, now: BootInstant
+    ) throws -> Answer {
+        let command = Command.listGeofences(after: id, limit: limit)
+        return try give(command, request, now: now) { completion in
+            guard case .geofences(let page, let isLast) = completion else {
+                throw MismatchedCompletion(method: Wire.ListGeofences.name, completion: completion)
+            }
+            let result = Wire.ListGeofences.Result(geofences: page.map { Wire.Geofence($0) })
+            return try Reply.encode(Wire.ListGeofences.self, result, continues: !isLast)
+        }
     }
 }

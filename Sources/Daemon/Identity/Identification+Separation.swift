@@ -7,11 +7,13 @@ internal import Upload
 
 /// A copy becomes an installation of its own.
 extension Identification {
+    private var databases: DatabaseFiles { DatabaseFiles(in: directory.path, on: directory.files) }
+
     func plan(_ result: inout Found) -> SmallFiles.Separation {
         let (id, session) = (mint().description, mint())
         return SmallFiles.Separation(
             installID: id, signs: found,
-            database: Store.foreignName(in: directory.path, at: time, on: directory.files),
+            database: databases.foreignName(at: time),
             session: session, startedAt: time, intent: intent(&result))
     }
 
@@ -25,7 +27,7 @@ extension Identification {
         let former = SmallFiles.Identity(installID: marked.installID, signs: Installation.signs(of: marked))
         try files.write(foreign: former, beside: plan.database)
         // All of it, before it is asked for anything: without its WAL it would get a new one.
-        let hasRows = try Store.moveAsideForeign(in: directory.path, as: plan.database, on: directory.files)
+        let hasRows = try databases.moveAside(as: plan.database)
         let tracks = try takeIntentAlong(plan, session, &result)
         for name in try directory.names() where TokenStore.holdsSecrets(name) { try directory.remove(name) }
         // Where the other machine was.
@@ -45,7 +47,7 @@ extension Identification {
     private func account(of installID: String, _ name: String) -> String {
         let (path, own) = (directory.file(name), directory.file("beekon.db"))
         return " The database of install_id \(installID) is kept as \(path): "
-            + "\(Store.account(ofDatabase: path, on: directory.files)), and nothing of it is uploaded from here. If this is the same machine after all (with another board, say): when "
+            + "\(databases.account(of: name)), and nothing of it is uploaded from here. If this is the same machine after all (with another board, say): when "
             + "\"beekonctl sync\" has emptied the present one, stop beekond, move \(path) and \(path)-wal to \(own) and "
             + "\(own)-wal, in place of those, and start it; they are uploaded under the new install_id. If not: remove "
             + "\(path)* once that machine has uploaded them"
@@ -54,7 +56,7 @@ extension Identification {
     /// The disk is back in its machine before the separation was completed: what was done so far is undone, except for
     /// tokens, which may be gone.
     func withdraw(_ plan: SmallFiles.Separation, of known: SmallFiles.Identity) throws {
-        try Store.takeBackForeign(in: directory.path, as: plan.database, on: directory.files)
+        try databases.takeBack(plan.database)
         let aside = SmallFiles.foreignName(beside: plan.database)
         for name in [aside, aside + ".tmp"] { try directory.remove(name) }
         if let intent = plan.intent, files.readIntent().content?.sessionID == plan.session {
@@ -79,8 +81,7 @@ extension Identification {
         let known = (before ?? plan.intent)?.state
         guard
             let state = known
-                ?? (Store.wasTracking(
-                    database: directory.file(plan.database), on: directory.files) ? .tracking : nil)
+                ?? (databases.wasTracking(in: plan.database) ? .tracking : nil)
         else { return false }
         // It may be intact, so it must not be overwritten.
         if result.troubles.contains(where: { $0.name == SmallFiles.Name.intent && $0.isPassing }) {

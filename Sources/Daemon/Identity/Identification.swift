@@ -82,7 +82,7 @@ struct Identification {
 
     /// The store has been opened: from now on a database that is missing has been lost.
     func noteDatabase() {
-        guard !Store.isMissing(in: directory.path, on: directory.files),
+        guard !DatabaseFiles(in: directory.path, on: directory.files).isMissing,
             var known = files.readIdentity().content,
             known.hasDatabase != true
         else { return }

@@ -58,7 +58,7 @@ final class Hub: Sendable {
     }
 
     /// Answers a command, once, for the main thread itself: in its next round, when what has changed is in force.
-    func complete(_ token: Token, _ result: Result<Completion, Failure>) {
+    func complete(_ token: Token, _ result: Result<Completion, CommandFailure>) {
         post(.completed(token, result))
     }
 

@@ -15,9 +15,9 @@ enum MainMessage: Sendable {
     }
 
     /// The answer to a command, for whoever gave it.
-    case completed(Token, Result<Completion, Failure>)
+    case completed(Token, Result<Completion, CommandFailure>)
     /// The reader goes by the settings that it was given, or could not.
-    case settingsApplied(Result<Void, Failure>)
+    case settingsApplied(Result<Void, CommandFailure>)
     /// The uploader of this destination goes by other settings now, or by its first ones: which, is on its board.
     case settingsAdopted(DestinationName)
     /// A server's command is to be run.

@@ -30,7 +30,7 @@ final class Outbox {
     }
 
     /// Answers a command, once.
-    func complete(_ token: Token, _ result: Result<Completion, Failure>) {
+    func complete(_ token: Token, _ result: Result<Completion, CommandFailure>) {
         post(.completed(token, result))
     }
 

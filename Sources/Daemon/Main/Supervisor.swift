@@ -41,7 +41,8 @@ final class Supervisor: Turns {
             directory, root: options.machineRoot, at: WallClock().time(now: startedAt))
         let installation = try identification.find()
         let lacksDatabase =
-            installation.hadDatabase && Store.isMissing(in: directory.path, on: directory.files)
+            installation.hadDatabase
+            && DatabaseFiles(in: directory.path, on: directory.files).isMissing
         let store = try Store(
             directory: directory.path, options: StoreOptions(settings), on: directory.files)
         hub = try Hub(store: store, files: SmallFiles(directory), startedAt: startedAt)

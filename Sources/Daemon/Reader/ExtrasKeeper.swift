@@ -34,12 +34,12 @@ final class ExtrasKeeper {
     }
 
     /// Durable when it returns.
-    func set(_ wanted: [String: String], configured: [String: String]) throws(Failure) {
+    func set(_ wanted: [String: String], configured: [String: String]) throws(CommandFailure) {
         let new = SmallFiles.Extras(wanted: wanted, configured: configured)
         do {
             if new != changes { try hub.files.write(new) }
         } catch {
-            throw Failure(reason: "the extras could not be written: \(error)")
+            throw CommandFailure(reason: "the extras could not be written: \(error)")
         }
         changes = new
         hub.board.note(renewed: SmallFiles.Name.extras)

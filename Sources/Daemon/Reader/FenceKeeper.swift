@@ -78,20 +78,20 @@ final class FenceKeeper {
     // MARK: What users change
 
     /// Makes exits durable, before the fences change: from those that the vehicle is in, of which these keys are gone.
-    typealias Exits = (_ left: [Geofences.Item], _ gone: [Int64]) throws(Failure) -> Void
+    typealias Exits = (_ left: [Geofences.Item], _ gone: [Int64]) throws(CommandFailure) -> Void
 
     /// Durable when it returns, all or nothing.
     ///
     /// - Parameter origin: who adds them. What is a person's cannot be replaced by a server's.
     func add(
         _ list: [Geofence], by origin: Geofences.Origin = .person, now: BootInstant, recording exits: Exits
-    ) throws(Failure) {
+    ) throws(CommandFailure) {
         if origin == .server, let id = geofences.personsAmong(list) {
-            throw Failure(kind: .exists(id: id))
+            throw CommandFailure(kind: .exists(id: id))
         }
         var changed = geofences
         if let excess = changed.add(list, by: origin, at: hub.clock.time(now: now)) {
-            throw Failure(kind: .geofence(id: excess.id), reason: excess.reason)
+            throw CommandFailure(kind: .geofence(id: excess.id), reason: excess.reason)
         }
         try record(exits, leadingTo: changed)
         try replace(with: changed, now: now)
@@ -100,7 +100,7 @@ final class FenceKeeper {
     /// Unknown ids are ignored.
     ///
     /// - Returns: the number of fences removed.
-    func remove(_ ids: [String], now: BootInstant, recording exits: Exits) throws(Failure) -> Int {
+    func remove(_ ids: [String], now: BootInstant, recording exits: Exits) throws(CommandFailure) -> Int {
         var changed = geofences
         let removed = changed.remove(ids)
         guard removed > 0 else { return 0 }
@@ -109,17 +109,17 @@ final class FenceKeeper {
         return removed
     }
 
-    private func record(_ exits: Exits, leadingTo changed: Geofences) throws(Failure) {
+    private func record(_ exits: Exits, leadingTo changed: Geofences) throws(CommandFailure) {
         let left = geofences.left(by: changed)
         guard !left.isEmpty else { return }
         try exits(left, left.filter { changed.item($0.fence.id)?.key != $0.key }.map(\.key))
     }
 
-    private func replace(with changed: Geofences, now: BootInstant) throws(Failure) {
+    private func replace(with changed: Geofences, now: BootInstant) throws(CommandFailure) {
         do {
             try hub.files.write(changed)
         } catch {
-            throw Failure(reason: "the geofences could not be written: \(error)")
+            throw CommandFailure(reason: "the geofences could not be written: \(error)")
         }
         hub.board.note(renewed: SmallFiles.Name.geofences)
         let left = Set(changed.items.map(\.key))

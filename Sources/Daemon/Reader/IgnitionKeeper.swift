@@ -237,15 +237,15 @@ final class IgnitionKeeper {
     /// - Throws: when that is not how it is known.
     func set(
         _ isOn: Bool, now: BootInstant, anchor: EventTime.Anchor?, tracking: Ignition.Tracking
-    ) throws(Failure) -> [Consequence] {
+    ) throws(CommandFailure) -> [Consequence] {
         try Self.check(settings)
         return observe(LevelDebounce.Edge(isOn: isOn, at: now), anchor, tracking)
     }
 
     /// - Throws: unless the ignition is set by hand.
-    static func check(_ settings: Settings.Vehicle) throws(Failure) {
+    static func check(_ settings: Settings.Vehicle) throws(CommandFailure) {
         guard settings.ignition == .manual else {
-            throw Failure(
+            throw CommandFailure(
                 kind: .setting(key: "vehicle.ignition"),
                 reason:
                     "is \"\(settings.ignition.rawValue)\"; only with \"manual\" can the ignition be set by hand"
@@ -283,7 +283,7 @@ final class IgnitionKeeper {
     ///
     /// - Parameter isAsked: somebody waits for it: a failure just now is no reason not to try.
     /// - Throws: when it cannot be written; it is tried again.
-    func keep(isAsked: Bool = false, now: BootInstant) throws(Failure) {
+    func keep(isAsked: Bool = false, now: BootInstant) throws(CommandFailure) {
         if let writeAt, now < writeAt, !isAsked { return }
         var memory = SmallFiles.VehicleMemory(
             ignition: settings.ignition.rawValue, isOn: ignition?.memory.isOn,
@@ -300,7 +300,7 @@ final class IgnitionKeeper {
             kept = memory
         } catch {
             writeAt = now.advanced(bySeconds: Self.patience)
-            throw Failure(reason: "the level of the ignition could not be written: \(error)")
+            throw CommandFailure(reason: "the level of the ignition could not be written: \(error)")
         }
     }
 

@@ -70,11 +70,11 @@ final class OdometerKeeper {
     }
 
     /// Sets the odometer. Durable when it returns.
-    func set(_ memory: Odometer.Memory) throws(Failure) {
+    func set(_ memory: Odometer.Memory) throws(CommandFailure) {
         do {
             try write(memory)
         } catch {
-            throw Failure(reason: "the odometer could not be written: \(error)")
+            throw CommandFailure(reason: "the odometer could not be written: \(error)")
         }
         told = memory.wholeMetres
     }

@@ -16,47 +16,47 @@ extension Reader {
     func perform(_ command: ReaderCommand, now: BootInstant) {
         switch command {
         case .start(let token, let origin):
-            complete(token) { () throws(Failure) in
+            complete(token) { () throws(CommandFailure) in
                 try take(wish(tracks: true, of: origin, now: now), now: now)
                 return sessions.session.map { .session($0.id) } ?? .done
             }
         case .stop(let token, let origin):
-            complete(token) { () throws(Failure) in
+            complete(token) { () throws(CommandFailure) in
                 try take(wish(tracks: false, of: origin, now: now), now: now)
                 return .done
             }
         case .delete(let cutoff, let token):
-            begin(token) { () throws(Failure) in try delete(before: cutoff, for: token, now: now) }
+            begin(token) { () throws(CommandFailure) in try delete(before: cutoff, for: token, now: now) }
         case .rejected(let act, let destination, let token):
-            begin(token) { () throws(Failure) in
+            begin(token) { () throws(CommandFailure) in
                 try work.begin(
                     act, of: destination, for: token, isDeletionKnown: !sessions.recall.isMissing(.deletion))
             }
         case .owe(let owed, let token):
-            begin(token) { () throws(Failure) in
+            begin(token) { () throws(CommandFailure) in
                 try work.begin(owed, for: token, isDeletionKnown: !sessions.recall.isMissing(.deletion))
             }
         case .setExtras(let wanted, let token):
-            complete(token) { () throws(Failure) in
+            complete(token) { () throws(CommandFailure) in
                 try extras.set(wanted, configured: settings.extras)
                 return .done
             }
         case .setOdometer(let metres, let token):
-            complete(token) { () throws(Failure) in
+            complete(token) { () throws(CommandFailure) in
                 try setOdometer(to: metres, now: now)
                 return .done
             }
         case .addGeofences(let list, let token, let origin):
-            complete(token) { () throws(Failure) in
-                try fences.add(list, by: origin, now: now) { (left, gone) throws(Failure) in
+            complete(token) { () throws(CommandFailure) in
+                try fences.add(list, by: origin, now: now) { (left, gone) throws(CommandFailure) in
                     try record(exitsFrom: left, forgetting: gone, now: now)
                 }
                 return .done
             }
         case .removeGeofences(let ids, let token):
-            complete(token) { () throws(Failure) in
+            complete(token) { () throws(CommandFailure) in
                 let removed = try fences.remove(ids ?? fences.geofences.all.map(\.id), now: now) {
-                    (left, gone) throws(Failure) in
+                    (left, gone) throws(CommandFailure) in
                     try record(exitsFrom: left, forgetting: gone, now: now)
                 }
                 return .count(removed)
@@ -68,18 +68,18 @@ extension Reader {
             outbox.complete(token, .success(.geofences(page.items, isLast: page.isLast)))
         case .locate(let request): locate(request, now: now)
         case .setMotion(let motion, let token):
-            complete(token) { () throws(Failure) in
+            complete(token) { () throws(CommandFailure) in
                 try sessions.keep(motion)
                 pipeline.setMotion(motion)
                 return .done
             }
         case .setIgnition(let isOn, let token):
-            complete(token) { () throws(Failure) in
+            complete(token) { () throws(CommandFailure) in
                 try setIgnition(isOn, now: now)
                 return .done
             }
         case .ofServer(let request, let command, let token):
-            do throws(Failure) {
+            do throws(CommandFailure) {
                 try sessions.admit(request)
                 perform(command, now: now)
             } catch {
@@ -90,12 +90,12 @@ extension Reader {
         }
     }
 
-    private func complete(_ token: Token, _ body: () throws(Failure) -> Completion) {
+    private func complete(_ token: Token, _ body: () throws(CommandFailure) -> Completion) {
         outbox.complete(token, Result(catching: body))
     }
 
     /// Begins what is answered later, unless it is refused.
-    private func begin(_ token: Token, _ body: () throws(Failure) -> Void) {
+    private func begin(_ token: Token, _ body: () throws(CommandFailure) -> Void) {
         do {
             try body()
         } catch {
@@ -110,7 +110,8 @@ extension Reader {
         for answer in work.run(now: now) { outbox.complete(answer.token, answer.result) }
     }
 
-    private func delete(before cutoff: Timestamp?, for token: Token, now: BootInstant) throws(Failure) {
+    private func delete(before cutoff: Timestamp?, for token: Token, now: BootInstant) throws(CommandFailure)
+    {
         try work.refuseWhileDeleting()
         // What has been read and can be stored is deleted like everything else, and the rest in memory.
         followRest(of: [], now: now)
@@ -146,15 +147,15 @@ extension Reader {
     /// A person has stopped tracking: the server does not learn any more where the vehicle is.
     func refuseServerRequests() {
         for token in pipeline.cancelServerRequests() {
-            answer(token, .failure(Failure(kind: .stoppedByPerson)))
+            answer(token, .failure(CommandFailure(kind: .stoppedByPerson)))
         }
     }
 
     private func refuse(_ tokens: [Token], _ reason: String) {
-        for token in tokens { answer(token, .failure(Failure(kind: .location, reason: reason))) }
+        for token in tokens { answer(token, .failure(CommandFailure(kind: .location, reason: reason))) }
     }
 
-    func answer(_ token: Token, _ result: Result<Location?, Failure>) {
+    func answer(_ token: Token, _ result: Result<Location?, CommandFailure>) {
         outbox.complete(token, result.map { .location($0) })
     }
 
@@ -162,7 +163,7 @@ extension Reader {
 
     /// Durable before it is in force: nobody may see a setting that a power cut takes back. All of it, or nothing.
     func apply(_ new: NewSettings, now: BootInstant) {
-        do throws(Failure) {
+        do throws(CommandFailure) {
             if let request = new.serverRequest { try sessions.admit(request) }
         } catch {
             return outbox.post(.settingsApplied(.failure(error)))
@@ -175,7 +176,7 @@ extension Reader {
                 try hub.makingRoom { () throws(SystemError) in try file.replace(with: bytes) }
             } catch {
                 let reason = "the settings could not be written, and nothing was changed: \(error)"
-                return outbox.post(.settingsApplied(.failure(Failure(reason: reason))))
+                return outbox.post(.settingsApplied(.failure(CommandFailure(reason: reason))))
             }
         }
         configure(new.settings, now: now)

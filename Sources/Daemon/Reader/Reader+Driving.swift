@@ -43,9 +43,9 @@ extension Reader {
     }
 
     /// Durable when it returns.
-    func setOdometer(to metres: Double, now: BootInstant) throws(Failure) {
+    func setOdometer(to metres: Double, now: BootInstant) throws(CommandFailure) {
         guard var changed = pipeline.driving.odometer else {
-            throw Failure(
+            throw CommandFailure(
                 reason: "the database has yet to say where the odometer stood; try again once storage works")
         }
         let before = changed.metres
@@ -154,7 +154,7 @@ extension Reader {
     /// The user deletes positions. Durable when it returns.
     ///
     /// - Parameter cutoff: those up to then; nil: all.
-    func forgetPlaces(upTo cutoff: Timestamp?, now: BootInstant) throws(Failure) {
+    func forgetPlaces(upTo cutoff: Timestamp?, now: BootInstant) throws(CommandFailure) {
         pipeline.driving.forgetPlaces(upTo: cutoff)
         // The file may be older than the present place.
         guard let present = pipeline.driving.odometer, let kept = present.keptPlace,

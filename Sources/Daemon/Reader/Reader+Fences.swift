@@ -13,7 +13,7 @@ extension Reader {
     /// Durable when it returns.
     func record(
         exitsFrom left: [Geofences.Item], forgetting gone: [Int64], now: BootInstant
-    ) throws(Failure) {
+    ) throws(CommandFailure) {
         // Behind what waits, the entries among it.
         if recorder.waiting > 0 { flush(now: now) }
         if recorder.waiting == 0 {
@@ -23,7 +23,7 @@ extension Reader {
             flush(now: now)
         }
         guard recorder.waiting == 0 else {
-            throw Failure(
+            throw CommandFailure(
                 reason:
                     "the vehicle is inside, and its exit cannot be stored at the moment; the geofences stay "
                     + "as they are, try again once storage works")

@@ -15,7 +15,21 @@ extension Reader {
         // Subscribers and status show the newest location until the next fix arrives.
         sessions.recall.add(.deletion, .latest, .ages)
         recall(now: now)
-        switch sessions.resume() {
+        follow(sessions.resume(), now: now)
+        sessions.recall.add(.vehicle)
+        recall(now: now)
+        followHold(now: now)
+        resumeVehicle(now: now)
+        adjustLink(now: now)
+        odometer.isRunning = true
+        if link.isReleased { releaseDriving(now: now) }
+        // A trip that a power cut has ended.
+        if recorder.waiting > 0, recorder.error == nil { flush(now: now) }
+        tellState()
+    }
+
+    private func follow(_ intent: SessionKeeper.Intent, now: BootInstant) {
+        switch intent {
         case .tracking:
             pipeline.beginSession()
             if let motion = sessions.motion { pipeline.setMotion(motion) }
@@ -30,16 +44,6 @@ extension Reader {
         case .unknown:
             sessions.recall.add(.intent, .eventSession)
         }
-        sessions.recall.add(.vehicle)
-        recall(now: now)
-        followHold(now: now)
-        resumeVehicle(now: now)
-        adjustLink(now: now)
-        odometer.isRunning = true
-        if link.isReleased { releaseDriving(now: now) }
-        // A trip that a power cut has ended.
-        if recorder.waiting > 0, recorder.error == nil { flush(now: now) }
-        tellState()
     }
 
     /// Reads what has not been read yet, as far as the store answers.
@@ -52,7 +56,11 @@ extension Reader {
             // Reading it shows that storage works again; then it is read before the waiting fixes are written.
             let repair: Recorder.Repair? =
                 sessions.recall.isFailureNoted
-                ? nil : { [store = hub.store] () throws(StorageError) in _ = try store.latestLocation() }
+                ? nil
+                : { [store = hub.store, sessions] () throws(StorageError) in
+                    _ = try store.latestLocation()
+                    try sessions.requireReadIntent()
+                }
             sessions.recall.isFailureNoted = true
             recorder.note(error, now: now, repair: repair)
         }
@@ -69,6 +77,15 @@ extension Reader {
         case .ages:
             try times.resumeAges()
         case .intent:
+            let intent = try sessions.resumeAgain()
+            if intent != .unknown {
+                sessions.recall.remove(.intent)
+                follow(intent, now: now)
+                followHold(now: now)
+                adjustLink(now: now)
+                tellState()
+                return
+            }
             let latest = try hub.store.latestTrackingSession()
             sessions.recall.remove(.intent)
             takeUp(latest.map { (Session($0.session), $0.isOpen) }, now: now)

@@ -15,9 +15,9 @@ extension Reader {
     /// when it returns.
     ///
     /// - Throws: when a person's stop holds against it, or it could not be written: then nothing has changed.
-    func take(_ wish: Wish, now: BootInstant) throws(Failure) {
+    func take(_ wish: Wish, now: BootInstant) throws(CommandFailure) {
         switch try sessions.judge(wish) {
-        case .refused: throw Failure(kind: .stoppedByPerson)
+        case .refused: throw CommandFailure(kind: .stoppedByPerson)
         case .kept: return
         case .taken:
             if wish.origin != .ignition { vehicle?.overrule() }
@@ -53,7 +53,7 @@ extension Reader {
     /// - Returns: the session in progress, a new one if there was none.
     func start(
         _ reason: StateChange.Reason, for wish: Wish, now: BootInstant
-    ) throws(Failure) -> UUIDv7 {
+    ) throws(CommandFailure) -> UUIDv7 {
         if let session = sessions.session {
             noting(now: now) { sessions.note(wish) }
             return session.id
@@ -78,7 +78,7 @@ extension Reader {
         fences.eventSession = nil
     }
 
-    private func stop(for wish: Wish, now: BootInstant) throws(Failure) {
+    private func stop(for wish: Wish, now: BootInstant) throws(CommandFailure) {
         defer { if sessions.holdsAgainstServer { refuseServerRequests() } }
         if sessions.recall.isMissing(.intent) {
             try sessions.stopUnknown(newSession(now: now), for: wish, at: stopTime(now: now))
@@ -88,7 +88,7 @@ extension Reader {
             return tellState()
         }
         guard sessions.session != nil else {
-            return try noting(now: now) { () throws(Failure) in
+            return try noting(now: now) { () throws(CommandFailure) in
                 try sessions.stayStopped(for: wish, newSession(now: now), at: stopTime(now: now))
                 followHold(now: now)
                 flush(now: now)
@@ -107,7 +107,7 @@ extension Reader {
     }
 
     /// The state stays; who has decided it may be another.
-    private func noting(now: BootInstant, _ note: () throws(Failure) -> Void) throws(Failure) {
+    private func noting(now: BootInstant, _ note: () throws(CommandFailure) -> Void) throws(CommandFailure) {
         let before = sessions.change
         try note()
         if sessions.change != before { tellState() }
@@ -130,7 +130,7 @@ extension Reader {
         let wish = schedule.look(hub.clock.trusted(now: now), present: &present, now: now)
         if schedule.needsTime != neededTime { adjustLink(now: now) }
         guard let wish else { return sessions.note(present) }
-        do throws(Failure) {
+        do throws(CommandFailure) {
             // The schedule has judged it by what it knows of its time.
             if wish.tracks {
                 _ = try start(.schedule, for: wish, now: now)

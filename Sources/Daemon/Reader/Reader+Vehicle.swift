@@ -33,7 +33,7 @@ extension Reader {
     }
 
     /// Somebody says whether the ignition is on. Durable when it returns.
-    func setIgnition(_ isOn: Bool, now: BootInstant) throws(Failure) {
+    func setIgnition(_ isOn: Bool, now: BootInstant) throws(CommandFailure) {
         guard let vehicle else { return try IgnitionKeeper.check(settings.vehicle) }
         let found = try vehicle.set(
             isOn, now: now, anchor: events.anchor(now: now), tracking: ignitionsTracking)

@@ -42,6 +42,10 @@ final class SessionKeeper {
     private var latest: UUIDv7?
     /// Why the file of the intent does not say what was intended; nil when there is none.
     private var lostIntent: SmallFiles.Trouble?
+    /// How often the disk did not give the file of the intent when it was asked again.
+    private var failedRereads = 0
+    /// Then the database tells what was intended: a file that never reads again must not keep a vehicle from being tracked.
+    private static let mostFailedRereads = 10
     /// Who decided whether to track, as far as that is known; nil before anybody has.
     private(set) var wish: Wish?
     /// When a person's stop came that holds; nil where that is not known, and while none does.
@@ -87,23 +91,23 @@ final class SessionKeeper {
     /// What becomes of a wish made now.
     ///
     /// - Throws: while only the database knows what was intended, and does not answer. A person need not wait for that.
-    func judge(_ wish: Wish) throws(Failure) -> Wish.Verdict {
+    func judge(_ wish: Wish) throws(CommandFailure) -> Wish.Verdict {
         if wish.origin == .person { return .taken }
         try requireIntent()
         return wish.judge(after: wish.origin == .server ? wishAgainstServer : self.wish)
     }
 
     /// - Throws: while a person's stop holds against what the server asks for.
-    func admit(_ request: Wish.ServerRequest) throws(Failure) {
+    func admit(_ request: Wish.ServerRequest) throws(CommandFailure) {
         if request != .harmless { try requireIntent() }
         guard Wish.allows(request, while: wishAgainstServer) else {
-            throw Failure(kind: .stoppedByPerson)
+            throw CommandFailure(kind: .stoppedByPerson)
         }
     }
 
-    private func requireIntent() throws(Failure) {
+    private func requireIntent() throws(CommandFailure) {
         guard !recall.isMissing(.intent) else {
-            throw Failure(kind: .busy(seconds: 10), reason: "what was intended is not known yet")
+            throw CommandFailure(kind: .busy(seconds: 10), reason: "what was intended is not known yet")
         }
     }
 
@@ -118,6 +122,9 @@ final class SessionKeeper {
             lostIntent = trouble
             return .unknown
         }
+        // It was whole, and only not given before.
+        if trouble == nil, let lostIntent { hub.board.note(renewed: lostIntent.name) }
+        lostIntent = nil
         if let trouble { Log.error(.fileDamaged, trouble.text) }
         wish = intent.wish
         switch intent.state {
@@ -131,6 +138,25 @@ final class SessionKeeper {
             stoppedAt = intent.stoppedAt.map { Timestamp(milliseconds: $0) }
             return .stopped
         }
+    }
+
+    /// Takes up what the file of the intent says, where the disk did not give it before: it may be whole.
+    ///
+    /// - Throws: while the disk does not give it, a number of times.
+    func resumeAgain() throws(StorageError) -> Intent {
+        guard phase == .idle, lostIntent?.isPassing == true else { return .unknown }
+        let intent = resume()
+        if intent == .unknown, failedRereads < Self.mostFailedRereads {
+            failedRereads += 1
+            try requireReadIntent()
+        }
+        return intent
+    }
+
+    /// - Throws: while the disk does not give the file of the intent, and the database has not been asked in its place.
+    func requireReadIntent() throws(StorageError) {
+        guard recall.isMissing(.intent), let trouble = lostIntent, trouble.isPassing else { return }
+        throw StorageError(operation: "reading \(trouble.name)", kind: .io, message: trouble.reason)
     }
 
     /// Takes up what the database knows, which no file says any more. A session without an end goes on. One with an end
@@ -198,11 +224,11 @@ final class SessionKeeper {
     /// A store that fails now is no reason not to track: the session is written with its first location.
     func start(
         _ reason: StateChange.Reason, in session: Session, for wish: Wish? = nil, now: BootInstant
-    ) throws(Failure) {
+    ) throws(CommandFailure) {
         do {
             try write(.tracking, session, wish)
         } catch {
-            throw Failure(reason: "the intent to track could not be written: \(error)")
+            throw CommandFailure(reason: "the intent to track could not be written: \(error)")
         }
         self.wish = wish
         enter(session, reason)
@@ -227,7 +253,7 @@ final class SessionKeeper {
     ///
     /// - Parameter time: the present, by the best clock there is.
     /// - Returns: the session to be closed once its last rows are stored; nil when nothing was tracked.
-    func stop(for wish: Wish? = nil, at time: Timestamp) throws(Failure) -> Session? {
+    func stop(for wish: Wish? = nil, at time: Timestamp) throws(CommandFailure) -> Session? {
         guard let session else { return nil }
         try writeStop(session, wish, at: time)
         (phase, reason) = (.stopped, wish?.isSystems == true ? .system : .user)
@@ -256,7 +282,7 @@ final class SessionKeeper {
     /// - Parameters:
     ///   - placeholder: stands in for the session where there has been none.
     ///   - time: the present, by the best clock there is.
-    func stayStopped(for wish: Wish, _ placeholder: Session, at time: Timestamp) throws(Failure) {
+    func stayStopped(for wish: Wish, _ placeholder: Session, at time: Timestamp) throws(CommandFailure) {
         // What holds already need not be written again, and a disk that fails is no reason to refuse it.
         guard wish.isPersonsStop, self.wish?.isPersonsStop != true else {
             note(wish)
@@ -275,7 +301,8 @@ final class SessionKeeper {
     /// - Parameters:
     ///   - placeholder: stands in for the session, which is not known.
     ///   - time: the present, by the best clock there is.
-    func stopUnknown(_ placeholder: Session, for wish: Wish? = nil, at time: Timestamp) throws(Failure) {
+    func stopUnknown(_ placeholder: Session, for wish: Wish? = nil, at time: Timestamp) throws(CommandFailure)
+    {
         try writeStop(placeholder, wish, at: time)
         recall.remove(.intent)
         (phase, reason) = (.stopped, .user)
@@ -298,15 +325,15 @@ final class SessionKeeper {
     // MARK: What the vehicle does
 
     /// Somebody says what the vehicle does: durable when it returns.
-    func keep(_ motion: MotionState) throws(Failure) {
-        guard let session else { throw Failure(kind: .notTracking) }
+    func keep(_ motion: MotionState) throws(CommandFailure) {
+        guard let session else { throw CommandFailure(kind: .notTracking) }
         let former = self.motion
         self.motion = motion
         do {
             try write(.tracking, session, wish)
         } catch {
             self.motion = former
-            throw Failure(reason: "what the vehicle does could not be written: \(error)")
+            throw CommandFailure(reason: "what the vehicle does could not be written: \(error)")
         }
     }
 
@@ -325,12 +352,12 @@ final class SessionKeeper {
 
     // MARK: The file of the intent
 
-    private func writeStop(_ session: Session, _ wish: Wish?, at time: Timestamp) throws(Failure) {
+    private func writeStop(_ session: Session, _ wish: Wish?, at time: Timestamp) throws(CommandFailure) {
         let moment = wish?.isPersonsStop == true ? time : nil
         do {
             try write(.stopped, session, wish, stoppedAt: moment)
         } catch {
-            throw Failure(reason: "the intent to stop could not be written: \(error)")
+            throw CommandFailure(reason: "the intent to stop could not be written: \(error)")
         }
         self.wish = wish
         stoppedAt = moment

@@ -17,7 +17,7 @@ final class StepwiseWork {
     /// What has ended, for the client that waits.
     struct Answer {
         var token: Token
-        var result: Result<Completion, Failure>
+        var result: Result<Completion, CommandFailure>
     }
 
     private struct DeletionUnderWay {
@@ -86,23 +86,23 @@ final class StepwiseWork {
     }
 
     /// Another deletion is refused meanwhile; but one may follow a deletion that has failed.
-    func refuseWhileDeleting() throws(Failure) {
+    func refuseWhileDeleting() throws(CommandFailure) {
         guard let deletion, deletion.retryAt == nil else { return }
-        throw Failure(kind: .busy(seconds: 1), reason: "another deletion is in progress")
+        throw CommandFailure(kind: .busy(seconds: 1), reason: "another deletion is in progress")
     }
 
     /// Begins a deletion, and forgets the rows that wait in memory: they would otherwise be written after it.
     ///
     /// - Parameter cutoff: rows at or before it go; nil: all.
     /// - Returns: up to which time everything goes, earlier requests included; nil: all.
-    func delete(before cutoff: Timestamp?, for token: Token) throws(Failure) -> Timestamp? {
+    func delete(before cutoff: Timestamp?, for token: Token) throws(CommandFailure) -> Timestamp? {
         var work: Deletion
         do {
             work = try hub.store.beginDeletion(before: cutoff)
         } catch {
             let reason = error.message + "; nothing was deleted: try again once storage works"
             Log.error(.erased, "a deletion could not be begun: \(reason)")
-            throw Failure(reason: reason)
+            throw CommandFailure(reason: reason)
         }
         work.add(discarded: recorder.discard(upTo: cutoff))
         deletion = DeletionUnderWay(work: work, token: token)
@@ -161,7 +161,7 @@ final class StepwiseWork {
         if failed.failure != error.message { Log.error(.erased, "a deletion was not completed: \(reason)") }
         next.failure = error.message
         deletion = next
-        return failed.token.map { Answer(token: $0, result: .failure(Failure(reason: reason))) }
+        return failed.token.map { Answer(token: $0, result: .failure(CommandFailure(reason: reason))) }
     }
 
     // MARK: Rows on their way back into the queue
@@ -169,9 +169,10 @@ final class StepwiseWork {
     /// A destination is to be owed more, or nothing.
     ///
     /// - Parameter isDeletionKnown: the store has said whether a deletion was interrupted.
-    func begin(_ work: OwedWork, for token: Token, isDeletionKnown: Bool) throws(Failure) {
+    func begin(_ work: OwedWork, for token: Token, isDeletionKnown: Bool) throws(CommandFailure) {
         guard owed == nil else {
-            throw Failure(kind: .busy(seconds: 1), reason: "rows are being put back into the queue already")
+            throw CommandFailure(
+                kind: .busy(seconds: 1), reason: "rows are being put back into the queue already")
         }
         try refuseBeforeDeletion(isKnown: isDeletionKnown)
         // One that still has a thread gets the newest location, for which it needs its tokens.
@@ -182,7 +183,7 @@ final class StepwiseWork {
             do {
                 try hub.files.remove { TokenStore.holds($0, tokensOf: forgetting.destination) }
             } catch {
-                throw Failure(reason: "the tokens could not be removed: \(error)")
+                throw CommandFailure(reason: "the tokens could not be removed: \(error)")
             }
         }
         owed = (work, token)
@@ -191,21 +192,21 @@ final class StepwiseWork {
     /// Dead letters are to be re-queued, or deleted.
     func begin(
         _ act: RejectedWork.Act, of destination: DestinationName, for token: Token, isDeletionKnown: Bool
-    ) throws(Failure) {
+    ) throws(CommandFailure) {
         guard rejected == nil else {
-            throw Failure(kind: .busy(seconds: 1), reason: "dead letters are being moved already")
+            throw CommandFailure(kind: .busy(seconds: 1), reason: "dead letters are being moved already")
         }
         if act == .requeue { try refuseBeforeDeletion(isKnown: isDeletionKnown) }
         do {
             rejected = (try hub.store.begin(act, of: destination), act, token)
         } catch {
-            throw Failure(reason: error.message)
+            throw CommandFailure(reason: error.message)
         }
     }
 
-    private func refuseBeforeDeletion(isKnown: Bool) throws(Failure) {
+    private func refuseBeforeDeletion(isKnown: Bool) throws(CommandFailure) {
         guard isDeleting || !isKnown else { return }
-        throw Failure(kind: .busy(seconds: 1), reason: "a deletion has to be completed first")
+        throw CommandFailure(kind: .busy(seconds: 1), reason: "a deletion has to be completed first")
     }
 
     private func continueOwed() -> Answer? {
@@ -215,7 +216,7 @@ final class StepwiseWork {
             try work.proceed(in: hub.store)
         } catch {
             owed = nil
-            return Answer(token: token, result: .failure(Failure(reason: error.message)))
+            return Answer(token: token, result: .failure(CommandFailure(reason: error.message)))
         }
         owed = work.isFinished ? nil : (work, token)
         guard work.isFinished else { return nil }
@@ -233,7 +234,7 @@ final class StepwiseWork {
             try hub.store.proceed(with: &work)
         } catch {
             rejected = nil
-            return Answer(token: token, result: .failure(Failure(reason: error.message)))
+            return Answer(token: token, result: .failure(CommandFailure(reason: error.message)))
         }
         rejected = work.isFinished ? nil : (work, act, token)
         guard work.isFinished else { return nil }

@@ -120,7 +120,7 @@ final class Configurator {
     func ask(_ request: Request, _ token: Token, _ hub: Hub) {
         // A reader that hangs must not let a client fill the memory.
         guard waiting.count < Self.limit else {
-            let failure = Failure(reason: "too many changes wait for the disk")
+            let failure = CommandFailure(reason: "too many changes wait for the disk")
             return hub.complete(token, .failure(failure))
         }
         waiting.append((request, token))
@@ -129,7 +129,7 @@ final class Configurator {
 
     /// The reader has applied the change under way, or could not. Then it is for the uploaders, whose threads may begin or end
     /// with it: `settle` is to be asked next.
-    func finish(_ result: Result<Void, Failure>, _ hub: Hub, now: BootInstant) {
+    func finish(_ result: Result<Void, CommandFailure>, _ hub: Hub, now: BootInstant) {
         guard let (change, token) = underWay else { return }
         underWay = nil
         switch result {
@@ -178,7 +178,7 @@ final class Configurator {
     private func proceed(_ hub: Hub) {
         while underWay == nil, adoption == nil, !waiting.isEmpty {
             let (request, token) = waiting.removeFirst()
-            do throws(Failure) {
+            do throws(CommandFailure) {
                 let change = try plan(request)
                 var new = NewSettings(revision: revision + 1, settings: change.result.loaded.settings)
                 new.kept = change.isFromFiles ? .files(lastGood, options) : change.kept
@@ -200,7 +200,7 @@ final class Configurator {
     // MARK: Decisions
 
     /// The change that a request leads to, by whose settings it is about. Nothing is written yet.
-    private func plan(_ request: Request) throws(Failure) -> Change {
+    private func plan(_ request: Request) throws(CommandFailure) -> Change {
         let (runtime, approved, served) = (
             present.local.values, present.local.approved, present.server.values
         )
@@ -251,7 +251,7 @@ final class Configurator {
     /// A change of the settings made here. The file of the server's stays as it is.
     private func planLocal(
         _ what: String, _ names: [String], _ decide: (Layers) throws(Layers.Refusal) -> Layers.Decision
-    ) throws(Failure) -> Change {
+    ) throws(CommandFailure) -> Change {
         var layers = present.layers
         // Settings that were lost count as replaced once anybody changes one.
         layers.lacksRuntime = false
@@ -266,7 +266,7 @@ final class Configurator {
     /// A change of the server's settings. The file of those made here stays as it is.
     private func planServed(
         _ what: String, _ names: [String], _ decide: () throws(Layers.Refusal) -> Layers.Decision
-    ) throws(Failure) -> Change {
+    ) throws(CommandFailure) -> Change {
         let old = present.server
         var change = try plan(present.layers, what, names, old, decide)
         change.local = present.local
@@ -279,11 +279,11 @@ final class Configurator {
 
     private func kept(
         _ file: RuntimeSettings, _ content: RuntimeSettings.LoadResult
-    ) throws(Failure) -> NewSettings.Kept {
+    ) throws(CommandFailure) -> NewSettings.Kept {
         do {
             return .runtime(file, try RuntimeSettings.encode(content.values, approved: content.approved))
         } catch {
-            throw Failure(reason: "\(error)")
+            throw CommandFailure(reason: "\(error)")
         }
     }
 
@@ -294,14 +294,14 @@ final class Configurator {
     private func plan(
         _ layers: Layers, _ what: String, _ names: [String], _ old: RuntimeSettings.LoadResult,
         _ decide: () throws(Layers.Refusal) -> Layers.Decision
-    ) throws(Failure) -> Change {
-        if old.isUnreadable { throw Failure(reason: old.complaint ?? "") }
+    ) throws(CommandFailure) -> Change {
+        if old.isUnreadable { throw CommandFailure(reason: old.complaint ?? "") }
         let decision: Layers.Decision
         do { decision = try decide() } catch {
             if error.isDenied {
-                throw Failure(kind: .denied, reason: "\(error.key) \(error.reason)")
+                throw CommandFailure(kind: .denied, reason: "\(error.key) \(error.reason)")
             }
-            throw Failure(kind: .setting(key: error.key), reason: error.reason)
+            throw CommandFailure(kind: .setting(key: error.key), reason: error.reason)
         }
         var change = Change(
             layers: layers,
@@ -318,7 +318,7 @@ final class Configurator {
     }
 
     /// A bad file changes nothing.
-    private func reload() throws(Failure) -> Change {
+    private func reload() throws(CommandFailure) -> Change {
         do {
             var change = Self.change(to: try Self.read(options), local.load(), server.load())
             change.notice = (.configuration, "the configuration has been read again")
@@ -330,7 +330,7 @@ final class Configurator {
             let place = first.map { $0.line > 0 ? "\($0.file):\($0.line)" : $0.file } ?? options.file
             let others = error.problems.count - 1
             let more = others > 0 ? "; \(others) more in the log" : ""
-            throw Failure(
+            throw CommandFailure(
                 kind: .setting(key: first?.key ?? place),
                 reason: (first?.key == nil ? "" : place + ": ") + (first?.message ?? "") + more)
         }

@@ -54,7 +54,8 @@ struct StatusReport {
     }
 
     private func damagedFiles() -> [String] {
-        hub.board.damagedFiles.union(Store.unsavedDatabases(in: directory.path, on: directory.files)).sorted()
+        hub.board.damagedFiles.union(DatabaseFiles(in: directory.path, on: directory.files).unsavedNames)
+            .sorted()
     }
 
     /// What the status does not say.

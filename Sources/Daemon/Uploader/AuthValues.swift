@@ -51,7 +51,7 @@ extension AuthRecord.Death {
         case .hostChanged:
             "the tokens were for another host, port or scheme, or another proxy would see them, and have been "
                 + "dropped"
-        case .key: "the stored tokens cannot be decrypted"
+        case .key: "the stored tokens cannot be read or decrypted"
         }
     }
 
@@ -67,7 +67,9 @@ extension AuthRecord.Death {
                 "check \(auth).refresh_url and response_mapping, then raise \(auth).seed_epoch or give new tokens"
             case .rotationInterrupted, .noRefresh, .hostChanged:
                 "give new tokens: in [\(auth)], or with \(seed)"
-            case .key: "bring the key beekond.key back, or give new tokens with \(seed)"
+            case .key:
+                "mend what the log names (the disk, who owns the file, the key beekond.key), or give new tokens "
+                    + "with \(seed)"
             }
         return words(status) + ": " + remedy + "; nothing is lost, what is stored is kept"
     }

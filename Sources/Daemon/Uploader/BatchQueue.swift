@@ -286,7 +286,7 @@ final class BatchQueue {
     }
 
     /// An administrator wants smaller batches instead of the one that keeps failing.
-    func dissolve() -> Result<Rebatched, Failure> {
+    func dissolve() -> Result<Rebatched, CommandFailure> {
         let result: Rebatch
         do {
             result = try hub.store.rebatch(for: port.name)

@@ -33,7 +33,7 @@ final class CommandListener {
     }
 
     /// Reads a believed 2xx. `take` says what is to be written down of it.
-    func hear(_ reply: Upload.Reply, to batch: UUIDv7, _ sync: Settings.Sync?) {
+    func hear(_ reply: ServerAnswer, to batch: UUIDv7, _ sync: Settings.Sync?) {
         (heard, list) = (nil, nil)
         guard let sync, sync.commands != nil, case .http(let answer) = reply else { return }
         switch CommandIntake.hear(answer, to: batch, from: port.name, sync, installID: installID) {
@@ -134,7 +134,7 @@ final class CommandListener {
     ///
     /// - Returns: what has become of that.
     func acceptedResults(
-        _ reply: Upload.Reply, to envelope: UUIDv7, _ sync: Settings.Sync?, now: BootInstant
+        _ reply: ServerAnswer, to envelope: UUIDv7, _ sync: Settings.Sync?, now: BootInstant
     ) throws(StorageError) -> Journaling {
         hear(reply, to: envelope, sync)
         let journaling = try hub.store.journal(try take(now: now), sent: taken)

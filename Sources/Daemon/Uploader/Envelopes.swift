@@ -69,7 +69,7 @@ final class Envelopes {
 
     /// Settles an envelope: this answer is the last word.
     func settle(
-        _ envelope: Shipment, _ reply: Upload.Reply?, _ judgement: Judgement, _ sync: Settings.Sync?,
+        _ envelope: Shipment, _ reply: ServerAnswer?, _ judgement: Judgement, _ sync: Settings.Sync?,
         _ attempts: inout Attempts, now: BootInstant
     ) throws(StorageError) {
         guard judgement.verdict == .accepted else {
@@ -125,7 +125,7 @@ struct ResultSource {
     }
     /// The server has those that were taken last, and this is what it has answered to the envelope of this id.
     /// With the settings by now.
-    var accepted: (UUIDv7, Upload.Reply, Settings.Sync?, _ now: BootInstant) throws(StorageError) -> Void = {
+    var accepted: (UUIDv7, ServerAnswer, Settings.Sync?, _ now: BootInstant) throws(StorageError) -> Void = {
         _, _, _, _ throws(StorageError) in
     }
 }

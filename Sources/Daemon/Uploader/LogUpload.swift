@@ -93,13 +93,13 @@ extension UploaderPort {
     /// - Returns: why it does not.
     func askForLog(
         at url: String? = nil, for command: String, now: BootInstant
-    ) -> Result<Void, Failure> {
+    ) -> Result<Void, CommandFailure> {
         guard Log.isKept else {
-            return .failure(Failure(reason: "no log is kept: upload_log is not allowed"))
+            return .failure(CommandFailure(reason: "no log is kept: upload_log is not allowed"))
         }
         let path = url.map { String($0.dropFirst(Settings.origin(of: $0).count)) }
         guard log.want(at: path ?? LogRequest.path, for: command, now: now) else {
-            return .failure(Failure(reason: "the log was asked for within the last hour"))
+            return .failure(CommandFailure(reason: "the log was asked for within the last hour"))
         }
         deliver(.trigger(.log))
         return .success(())

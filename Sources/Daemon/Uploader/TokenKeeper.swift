@@ -18,6 +18,12 @@ final class TokenKeeper {
     private var authenticator: Authenticator
     private var random: RandomSource
     private var hasLoaded = false
+    /// When to read again what is stored and could not be read or opened; nil: there is no need.
+    private var loadDue: BootInstant?
+    /// Seconds between two such attempts while nothing is to be uploaded.
+    private static let loadPause = 60.0
+    /// What the configuration says of credentials.
+    private var plan: AuthPlan?
     private let shared: SharedTokens?
     /// Makes what takes a request over a connection of its own.
     private let transport: () -> (any HTTPTransport)?
@@ -102,6 +108,7 @@ final class TokenKeeper {
     /// - Parameter isForced: the user asks, so no back-off counts.
     func check(isForced: Bool, now: BootInstant) -> Drain.TokenCheck {
         if let loan { return reported(loan.check()) }
+        loadAgain(now: now)
         heed()
         let need = authenticator.need(instant(now), isForced: isForced)
         return check(need, now: now)
@@ -151,6 +158,8 @@ final class TokenKeeper {
     /// When to begin an exchange though there is nothing to upload; nil for never.
     func idleDue(now: BootInstant) -> BootInstant? {
         if loan != nil { return nil }
+        if let loadDue, loadDue <= now { loadAgain(now: now) }
+        if let loadDue, plan != nil { return loadDue }
         heed()
         return authenticator.idleDue(instant(now))
     }
@@ -265,9 +274,9 @@ final class TokenKeeper {
         if sharesMain, let sync, let shared {
             loan = TokenLoan(shared, port, for: sync, askedUntil: asked)
         }
-        let plan = sync.flatMap { AuthPlan($0) }
+        plan = sync.flatMap { AuthPlan($0) }
         place = plan.flatMap { plan in sync.map { ($0.url, plan.uploadOrigin) } }
-        if plan != nil, !hasLoaded {
+        if plan != nil, !hasLoaded || loadDue != nil {
             hasLoaded = true
             load(now: now)
         }
@@ -287,7 +296,9 @@ final class TokenKeeper {
         do {
             switch try store.load() {
             case .nothing: break
-            case .record(let stored): record = stored
+            case .record(let stored):
+                record = stored
+                if loadDue != nil { report.tokensReadAgain() }
             case .locked(let reason): refusal = reason
             case .damaged(let aside):
                 board.note(damaged: "tokens")
@@ -296,27 +307,41 @@ final class TokenKeeper {
         } catch {
             refusal = error.advice
         }
+        let isKnown = loadDue != nil
+        loadDue = refusal == nil ? nil : now.advanced(bySeconds: Self.loadPause)
+        if isKnown, refusal != nil { return }
         authenticator = Authenticator(record: record, now: now, using: &random)
         guard let refusal else { return }
         authenticator.lock()
         report.tokensLocked(reason: refusal, now: now)
     }
 
+    /// Reads what could not be read before: the disk may give it by now, or somebody has given back the file or its key.
+    private func loadAgain(now: BootInstant) {
+        guard loadDue != nil, plan != nil else { return }
+        load(now: now)
+        guard loadDue == nil else { return }
+        authenticator.configure(plan)
+        save(now: now)
+        lend(now: now)
+    }
+
     /// From now on uses the tokens that an administrator has given; they are on the disk when this returns.
-    func seed(_ pair: Tokens, now: BootInstant) -> Result<Void, Failure> {
+    func seed(_ pair: Tokens, now: BootInstant) -> Result<Void, CommandFailure> {
         var seeded = authenticator
         guard seeded.seed(pair) else {
-            return .failure(Failure(reason: "there is no table [sync.auth] in the configuration"))
+            return .failure(CommandFailure(reason: "there is no table [sync.auth] in the configuration"))
         }
         do {
             try store.save(
                 seeded.record, isOverwriting: authenticator.record.death != .key, using: &random)
         } catch {
-            return .failure(Failure(reason: error.description))
+            return .failure(CommandFailure(reason: error.description))
         }
         board.note(renewed: "tokens")
         seeded.saved()
         authenticator = seeded
+        loadDue = nil
         // Whatever it brings is of tokens that are gone.
         exchange = nil
         lend(now: now)

@@ -75,8 +75,12 @@ extension UploadReport {
 
     func tokensLocked(reason: String, now: BootInstant) {
         logOnce(
-            "the stored tokens cannot be read: \(reason). Bring beekond.key back (the systemd credential, or the "
-                + "file in the state directory), or give new tokens with beekonctl auth seed",
+            "the stored tokens cannot be read: \(reason). They are tried again each minute and with each upload; new "
+                + "ones can be given with beekonctl auth seed",
             key: Self.authKey, .tokenFailed, now: now)
+    }
+
+    func tokensReadAgain() {
+        Log.notice(.tokenRefreshed, "the stored tokens can be read again, and are used")
     }
 }

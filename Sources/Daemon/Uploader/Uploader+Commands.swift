@@ -66,7 +66,7 @@ extension Uploader {
         attempts.ask(token, now: now)
     }
 
-    private func seed(_ pair: Tokens, now: BootInstant) -> Result<Void, Failure> {
+    private func seed(_ pair: Tokens, now: BootInstant) -> Result<Void, CommandFailure> {
         let result = tokens.seed(pair, now: now)
         guard case .success = result else { return result }
         carrier.forgetSessions()
@@ -75,7 +75,7 @@ extension Uploader {
         return result
     }
 
-    private func rebatch() -> Result<Rebatched, Failure> {
+    private func rebatch() -> Result<Rebatched, CommandFailure> {
         guard !drain.isOwed else {
             return .failure(
                 .init(

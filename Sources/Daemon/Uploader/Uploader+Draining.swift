@@ -25,7 +25,7 @@ struct DrainAttempt {
     /// Something besides rows was to be sent.
     fileprivate let hadMore: Bool
     /// The answer to the envelope that is under way: it may ask for something.
-    fileprivate var reply: Upload.Reply?
+    fileprivate var reply: ServerAnswer?
 }
 
 /// One drain: what `Drain` decides is done here, and what came of it is reported back.
@@ -352,7 +352,7 @@ extension Uploader {
         }
     }
 
-    private func answered(_ reply: Upload.Reply, now: BootInstant) throws(StorageError) -> Drain.Event {
+    private func answered(_ reply: ServerAnswer, now: BootInstant) throws(StorageError) -> Drain.Event {
         guard let shipment else { return .gone }
         var judgement = reply.judged(
             as: shipment.request.format, shipment.kind, of: shipment.id, by: sync,
@@ -382,7 +382,7 @@ extension Uploader {
     }
 
     /// What the server says of its refusal, without what it has been sent in confidence.
-    private func reason(in reply: Upload.Reply, _ judgement: Judgement) -> String? {
+    private func reason(in reply: ServerAnswer, _ judgement: Judgement) -> String? {
         guard judgement.verdict != .accepted else { return nil }
         let secrets = SecretTexts(
             (sync?.secretTexts ?? [])

@@ -34,7 +34,7 @@ package struct SupportReport {
         self.socket = socket
         self.configuration = configuration
         self.hasTrack = hasTrack
-        now = Timestamp(milliseconds: Linux.Clock.realtimeMilliseconds())
+        now = Timestamp(milliseconds: Clock.realtimeMilliseconds())
     }
 
     /// The archive, and a sentence for each part that could not be read.
@@ -129,7 +129,7 @@ package struct SupportReport {
     }
 
     private mutating func addDoctor(_ facts: Facts) {
-        let lines = Report(facts).lines(width: 100, palette: Palette(enabled: false))
+        let lines = Diagnosis(facts).lines(width: 100, palette: Palette(enabled: false))
         add("doctor.txt", lines.joined(separator: "\n"))
     }
 

@@ -1,7 +1,7 @@
 package import Base
 
 /// The current time and the reader's time zone.
-package struct Clock: Sendable {
+package struct LocalClock: Sendable {
     package let now: Timestamp
     package let zone: Zone
 

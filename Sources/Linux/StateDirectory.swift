@@ -50,7 +50,11 @@ package struct StateDirectory: Sendable {
     }
 
     /// Replaces the file durably; when this returns, a power cut cannot undo it.
-    package func replace(_ name: String, with bytes: [UInt8]) throws(SystemError) {
+    ///
+    /// - Parameter movingOldAside: what was there is renamed first, as by `moveAside`, once the new one is written.
+    package func replace(
+        _ name: String, with bytes: [UInt8], movingOldAside: Bool = false
+    ) throws(SystemError) {
         let temporary = file(name + ".tmp")
         // First, so that a want of descriptors or memory is found out before anything has changed.
         let directory = try files.open(path, .directory)
@@ -59,6 +63,7 @@ package struct StateDirectory: Sendable {
         if geteuid() == 0 { try new.give(to: owner, group) }
         try new.write(bytes)
         try new.synchronise()
+        if movingOldAside { _ = try moveAside(name) }
         try files.rename(temporary, to: file(name))
         try directory.synchronise()
     }

@@ -12,7 +12,7 @@ package struct AuthRecord: Equatable, Sendable, Codable {
         case noRefresh = "no_refresh"
         /// The backend or the endpoint is not the origin that the tokens are for.
         case hostChanged = "host_changed"
-        /// The tokens cannot be decrypted.
+        /// The tokens cannot be read or decrypted.
         case key
 
         /// Asking again may help: the endpoint may have been at fault.

@@ -12,14 +12,17 @@ extension Authenticator {
         // The previous pair is kept until this one has worked.
         if hasWorked { record.previous = nil }
         record.isExchanging = true
+        beganAt = instant.now
         record.lastAttempt = moment(instant)
         isSaved = false
         return request
     }
 
-    /// The beginning of the exchange could not be recorded, so the exchange did not take place.
+    /// The beginning of the exchange could not be recorded, so the exchange did not take place. While nothing is to be sent the
+    /// disk is not asked again without a pause.
     package mutating func callOff() {
         record.isExchanging = wasCut
+        diskRetryAt = beganAt?.advanced(bySeconds: Self.diskPause)
     }
 
     /// The exchange was broken off: nobody knows what has become of it, unless its tokens have been replaced.

@@ -54,7 +54,8 @@ extension Authenticator {
     /// A parked vehicle with nothing to send would otherwise outlive its refresh token.
     package func idleDue(_ instant: Instant) -> BootInstant? {
         guard isActive, !isLocked, canRefresh else { return nil }
-        if isDemanded, record.death == nil { return max(instant.now, retryAt ?? instant.now) }
+        let earliest = max(retryAt ?? instant.now, diskRetryAt ?? instant.now)
+        if isDemanded, record.death == nil { return max(instant.now, earliest) }
         var wait = 0.0
         if let death = record.death {
             guard death.mayPass, !hasTriedDead else { return nil }
@@ -64,7 +65,7 @@ extension Authenticator {
             wait = left - margin
         }
         let due = instant.now.advanced(bySeconds: max(wait, 0))
-        return max(due, idleNotBefore, retryAt ?? due)
+        return max(due, idleNotBefore, earliest)
     }
 
     /// Seconds until the access token expires; nil when that is not known.

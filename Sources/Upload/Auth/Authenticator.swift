@@ -55,6 +55,8 @@ package struct Authenticator: Sendable {
     /// Seconds after an exchange in which the clock alone does not begin another: a token that lives for seconds must
     /// not keep an idle daemon busy.
     static let idleInterval = 60.0
+    /// Seconds until the clock alone tries again what the disk has not taken.
+    static let diskPause = 10.0
     /// Seconds: the longest wait after a start before the clock alone may begin an exchange.
     static let startDelay = 10.0
 
@@ -72,6 +74,10 @@ package struct Authenticator: Sendable {
     var isBreakerOpen = false
     /// No exchange is made before.
     package internal(set) var retryAt: BootInstant?
+    /// When the latest exchange began.
+    var beganAt: BootInstant?
+    /// The clock alone begins no exchange before: the disk did not take the latest.
+    var diskRetryAt: BootInstant?
     /// The last exchange failed because of the network.
     package internal(set) var waitsForNetwork = false
     /// When the present token expires, in boot time, which no step of the clock can move.

@@ -14,7 +14,7 @@ package struct TokenStore: Sendable {
     package enum Content: Equatable, Sendable {
         case nothing
         case record(AuthRecord)
-        /// The key is missing, or a later version wrote the file: it must stay as it is.
+        /// The key is missing, or a later version wrote the file: it must stay as it is. `reason` says what to do as well.
         case locked(reason: String)
         /// The file can never be read: it has been moved aside.
         case damaged(aside: String)
@@ -68,7 +68,7 @@ package struct TokenStore: Sendable {
 
     /// What is stored; a damaged file is moved aside.
     ///
-    /// - Throws: when the file is there and cannot be read.
+    /// - Throws: when the file, or the key that it needs, is there and cannot be read, but perhaps later.
     package func load() throws(SystemError) -> Content {
         let bytes: [UInt8]
         do throws(SystemError) {
@@ -77,19 +77,26 @@ package struct TokenStore: Sendable {
             }
             bytes = found
         } catch {
-            // The file may be intact: too many are open, there is no memory, or it is not ours to open.
-            if error.isForbidden || [EMFILE, ENFILE, ENOMEM].contains(error.code) { throw error }
+            // The file may be intact: the disk does not give it now, too many are open, there is no memory, or it is not ours
+            // to open.
+            if error.isForbidden || [EIO, EMFILE, ENFILE, ENOMEM].contains(error.code) { throw error }
             return .damaged(aside: try directory.moveAside(name))
         }
+        let keys = keys()
         do throws(TokenEnvelope.Refusal) {
-            let text = try TokenEnvelope.open(bytes, with: keys(), of: owner)
+            let text = try TokenEnvelope.open(bytes, with: keys.found, of: owner)
             if let record = try? JSONDecoder().decode(AuthRecord.self, from: Data(text)) {
                 return .record(record)
             }
         } catch {
             switch error {
-            case .unknownKey: return .locked(reason: "the key that they were encrypted with is not there")
-            case .newerVersion: return .locked(reason: "a later version of beekond has written them")
+            case .unknownKey:
+                if let failure = keys.failure { throw failure }
+                return .locked(
+                    reason: "the key that they were encrypted with is not there; bring \(Self.keyName) back "
+                        + "(the systemd credential, or the file in the state directory)")
+            case .newerVersion:
+                return .locked(reason: "a later version of beekond has written them; install that one")
             case .damaged: break
             }
         }
@@ -111,8 +118,7 @@ package struct TokenStore: Sendable {
             guard let envelope = TokenEnvelope.seal(text, with: key, of: owner, nonce: nonce) else {
                 throw Failure(description: "libcrypto failed")
             }
-            if !isOverwriting { _ = try directory.moveAside(name) }
-            try directory.replace(name, with: envelope)
+            try directory.replace(name, with: envelope, movingOldAside: !isOverwriting)
         } catch let failure as Failure {
             throw failure
         } catch {
@@ -120,11 +126,17 @@ package struct TokenStore: Sendable {
         }
     }
 
-    /// All keys there are; the first one seals.
-    private func keys() -> [TokenKey] {
-        let credential = credentials.flatMap { try? readFile($0 + "/" + Self.keyName, limit: 4096) }
-        let own = try? directory.read(Self.keyName, limit: 4096)
-        return [credential, own].compactMap { $0.flatMap { TokenKey(material: $0) } }
+    /// All keys that can be read, and why another cannot, though it is there.
+    private func keys() -> (found: [TokenKey], failure: SystemError?) {
+        var materials: [[UInt8]?] = []
+        var failure: SystemError?
+        do throws(SystemError) {
+            if let credentials { materials.append(try Self.read(credentials + "/" + Self.keyName)) }
+        } catch { failure = error }
+        do throws(SystemError) {
+            materials.append(try directory.read(Self.keyName, limit: 4096))
+        } catch { failure = error }
+        return (materials.compactMap { $0.flatMap { TokenKey(material: $0) } }, failure)
     }
 
     private func sealingKey(using random: inout some RandomNumberGenerator) throws -> TokenKey {

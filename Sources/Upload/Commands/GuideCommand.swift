@@ -120,7 +120,7 @@ enum GuideCommand: String, CaseIterable {
         for name in ["notify_on_entry", "notify_on_exit"] where members[name] == nil {
             members[name] = .bool(false)
         }
-        var arguments = try Arguments(
+        var arguments = try CommandArguments(
             .object(members), what: "geofence \(index + 1): member", kind: .invalidGeofence)
         let fence = try arguments.geofence()
         try arguments.finish()

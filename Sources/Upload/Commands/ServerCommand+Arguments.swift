@@ -26,7 +26,7 @@ extension ServerCommand.Request {
     /// - Parameter arguments: a JSON object; nil: none.
     /// - Throws: what is wrong with the first that is.
     init(_ name: Settings.Commands.Name, _ arguments: JSON?) throws(CommandError) {
-        var arguments = try Arguments(arguments)
+        var arguments = try CommandArguments(arguments)
         switch name {
         case .start: self = .start
         case .stop: self = .stop
@@ -62,7 +62,7 @@ extension ServerCommand.Request {
 }
 
 /// The members of an object that have not been asked for yet.
-struct Arguments {
+struct CommandArguments {
     private var members: [String: JSON]
     /// What the object is, for complaints: `argument`, `member of geofence 2`.
     private let what: String
@@ -144,7 +144,7 @@ struct Arguments {
         }
         var fences: [Geofence] = []
         for (index, value) in values.enumerated() {
-            var members = try Arguments(
+            var members = try CommandArguments(
                 value, what: "geofence \(index + 1): member", kind: .invalidGeofence)
             fences.append(try members.geofence())
             try members.finish()
@@ -159,7 +159,7 @@ struct Arguments {
     }
 }
 
-extension Arguments {
+extension CommandArguments {
     /// A geofence as the control interface has it. A polygon is taken before a circle: a list can be sent back as it came,
     /// and has both.
     mutating func geofence() throws(CommandError) -> Geofence {
@@ -193,7 +193,7 @@ extension Arguments {
 }
 
 extension Geofence {
-    /// What ``Arguments/geofence()`` reads.
+    /// What ``CommandArguments/geofence()`` reads.
     fileprivate var members: [String: JSON] {
         var members: [String: JSON] = [
             "id": .string(id), "notify_on_entry": .bool(notifiesOnEntry),

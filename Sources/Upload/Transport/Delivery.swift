@@ -3,7 +3,7 @@ package import DaemonConfiguration
 
 /// What one request came to, whatever carried it.
 package enum Delivery: Equatable, Sendable {
-    case answer(Reply)
+    case answer(ServerAnswer)
     case failure(TransportFailure)
     /// An answer that was not made for this request, with the words for why. Its connection has been closed, and nothing of it
     /// counts.
@@ -32,7 +32,7 @@ package enum Delivery: Equatable, Sendable {
 }
 
 /// An answer, in the language that it was given in.
-package enum Reply: Equatable, Sendable {
+package enum ServerAnswer: Equatable, Sendable {
     /// A server's.
     case http(Answer)
     /// A broker's.

@@ -51,7 +51,7 @@ package final class HTTPClient: HTTPTransport {
     private var transfer: Transfer?
     private var sessions = TLSSessions()
     /// What libcurl's handles use; they are gone before it.
-    private let connection = Connection()
+    private let connection = HTTPConnection()
     /// Where that leads.
     private var place: (url: String, proxy: String?)?
     package private(set) var unrequested = 0

@@ -4,7 +4,7 @@ internal import Glibc
 /// The connection under libcurl's requests, as far as only its socket can tell: libcurl says when it opens and closes one.
 ///
 /// Confined to the thread that advances the requests. It must outlive libcurl's handles.
-final class Connection {
+final class HTTPConnection {
     /// What has arrived between two requests.
     enum Unread {
         case nothing
@@ -80,11 +80,11 @@ private let openSocket: ccurl_open = { context, _, address in
     let kind = address.socktype | Int32(SOCK_CLOEXEC.rawValue)
     let made = socket(address.family, kind, address.protocol)
     guard made >= 0 else { return CURL_SOCKET_BAD }
-    Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue().opened(made)
+    Unmanaged<HTTPConnection>.fromOpaque(context).takeUnretainedValue().opened(made)
     return made
 }
 
 private let closeSocket: ccurl_close = { context, socket in
-    if let context { Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue().closed(socket) }
+    if let context { Unmanaged<HTTPConnection>.fromOpaque(context).takeUnretainedValue().closed(socket) }
     return close(socket)
 }

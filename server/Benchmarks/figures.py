@@ -204,6 +204,8 @@ LIMITS = [
     Limit("lists: a look of which 1,000 have moved, ms", "≤ 50", lambda value: value <= 50),
     Limit("lists: a piece of /v1/devices, p99, ms", "≤ 20", lambda value: value <= 20),
     Limit("lists: /metrics, most, ms", "≤ 1000", lambda value: value <= 1000),
+    *[Limit(f"forward: {name}: more for a target that is away, µs/row", "≤ 0.5", lambda value: value <= 0.5)
+      for name in ("PostgreSQL", "SQLite")],
     *[Limit(f"{name}: herd, RSS at most, MB", "≤ 80", lambda value: value <= 80) for name in ("PostgreSQL", "SQLite")],
 ]
 
@@ -233,6 +235,7 @@ class Bench:
     rate: float | None = None
     name: str = ""
     folder: str = ""
+    options: tuple = ()
     server: Server = field(init=False)
 
     def note(self, figure: str, value: float):
@@ -264,7 +267,7 @@ class Bench:
 
     def count(self, metric: str) -> float:
         text = self.server.ask("GET", "/metrics", self.reader).body.decode()
-        found = re.search(rf"^{metric} (\S+)$", text, re.MULTILINE)
+        found = re.search(rf"^{re.escape(metric)} (\S+)$", text, re.MULTILINE)
         return float(found[1]) if found else 0
 
     def send(self, *arguments: object, stored: int) -> dict:
@@ -383,7 +386,7 @@ class SQLiteBench(Bench):
     def begin(self, fleet: Fleet):
         self.name = "SQLite"
         self.folder = tempfile.mkdtemp(dir=self.tools.folder)
-        self.server = Server(self.folder, program=self.program).start()
+        self.server = Server(self.folder, options=self.options, program=self.program).start()
         self.server.stop()
         fleet.enter_sqlite(self.server.database)
         self.server.start()
@@ -409,7 +412,7 @@ class PostgresBench(Bench):
         self.postgres = Postgres().start()
         with open(os.path.join(self.postgres.data, "postmaster.pid"), encoding="ascii") as file:
             self.postmaster = int(file.readline())
-        self.server = Server(self.folder, self.postgres.address(), program=self.program).start()
+        self.server = Server(self.folder, self.postgres.address(), self.options, self.program).start()
         fleet.enter_postgres(self.postgres.address())
 
     def end(self):

@@ -37,58 +37,36 @@ enum Caller: Equatable {
     case user(UserEntry.Role)
     /// Through the local socket, which only root and the server's own account can open.
     case local
+}
 
-    /// Whether it may. One table, so that it can be read, and tested cell by cell.
-    func may(_ method: Route.Method, _ route: Route) -> Bool {
-        switch (route, method) {
-        case (.live, _), (.ready, _), (.description, _): true
-        // Who shows a refresh token, a claim code or a password needs nothing else.
-        case (.token, _), (.enroll, _), (.login, _): true
-        case (.batches, _), (.logs, _): isDevice
-        case (.shared, _): self == .guest
-        case (.devices, .get), (.device, .get), (.locations, _), (.events, _), (.trips, _), (.fleetTrips, _),
-            (.fleetEvents, _), (.alerts, _), (.commands, .get),
-            (.stream, _), (.session, _), (.clock, .get), (.installations, .get), (.logout, _), (.key, _),
-            (.metrics, _), (.tile, _), (.ownPassword, _), (.fences, .get), (.fence, .get), (.fenceDevices, _),
-            (.deviceFences, _):
-            isReader
-        case (.devices, _), (.device, _), (.users, _), (.user, _), (.password, _), (.claims, _), (.claim, _),
-            (.commands, _), (.command, _), (.tokens, _), (.log, _), (.doctor, _), (.clock, _),
-            (.installations, _), (.groups, _), (.group, _), (.userGroups, _), (.links, _), (.link, _),
-            (.data, _), (.rules, _), (.rule, _), (.ruleTest, _), (.fences, _), (.fence, _):
-            isAdmin
-        // It writes a file where it is told to.
-        case (.backup, _): self == .local
+/// Who may use an endpoint.
+enum Audience {
+    case anybody
+    /// With an access token.
+    case devices
+    /// With a link.
+    case guests
+    /// Users, whether they see all vehicles or some.
+    case readers
+    case admins
+    /// The local socket alone.
+    case local
+
+    func admits(_ caller: Caller) -> Bool {
+        switch (self, caller) {
+        case (.anybody, _), (.devices, .device), (.guests, .guest), (.readers, .user),
+            (.admins, .user(.admin)),
+            (.readers, .local), (.admins, .local), (.local, .local):
+            true
+        case (.devices, _), (.guests, _), (.readers, _), (.admins, _), (.local, _): false
         }
     }
 
-    /// Whether a page of another site could do harm with the cookie of somebody who is logged in.
-    static func needsCompanion(_ method: Route.Method, _ route: Route) -> Bool {
-        switch route {
-        case .token, .enroll, .login, .batches, .logs, .shared: false
-        default: method != .get
-        }
-    }
-
-    private var isDevice: Bool {
+    /// Whether it is of users, who may have a session.
+    var isOfUsers: Bool {
         switch self {
-        case .device: true
-        case .nobody, .guest, .user, .local: false
-        }
-    }
-
-    private var isReader: Bool {
-        switch self {
-        case .user, .local: true
-        case .nobody, .device, .guest: false
-        }
-    }
-
-    private var isAdmin: Bool {
-        switch self {
-        case .user(let role): role == .admin
-        case .local: true
-        case .nobody, .device, .guest: false
+        case .readers, .admins, .local: true
+        case .anybody, .devices, .guests: false
         }
     }
 }

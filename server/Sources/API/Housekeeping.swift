@@ -58,20 +58,28 @@ struct Housekeeping: Service {
         }) {
             if Task.isCancelled { return }
         }
-        let names = forwards
-        let longest = min(days ?? .max, ForwardTarget.ages.upperBound)
-        let waiting = age.advanced(bySeconds: -86_400 * Double(longest))
-        while try await store.write({ session throws(StoreError) in
-            try Outbox.dropForgotten(before: waiting, but: names, in: session)
-        }) {
-            if Task.isCancelled { return }
-        }
+        try await dropForgotten(at: age)
         guard let days else { return }
         let before = age.advanced(bySeconds: -86_400 * Double(days))
         while try await store.write({ session throws(StoreError) in
             try Retention.prune(before: before, in: session)
         }) {
             if Task.isCancelled { return }
+        }
+    }
+
+    /// What waits for targets that no server has any more: nobody else would drop it.
+    private func dropForgotten(at age: Timestamp) async throws {
+        let (names, longest) = (forwards, min(days ?? .max, ForwardTarget.ages.upperBound))
+        let before = age.advanced(bySeconds: -86_400 * Double(longest))
+        while !Task.isCancelled,
+            let dropped = try await store.write({ session throws(StoreError) in
+                try Outbox.dropForgotten(before: before, but: names, in: session)
+            })
+        {
+            logger.error(
+                "forward '\(dropped.target)': dropped: \(dropped.count) batches that were older than \(longest) days; no [[forward]] has that name any more"
+            )
         }
     }
 

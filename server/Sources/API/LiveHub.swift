@@ -18,7 +18,7 @@ final class LiveHub: Service {
         case compact
 
         /// - Parameter query: as it stands behind the `?`; nil when there is none.
-        init(query: String?) throws(Problem) {
+        init(_ query: Substring?) throws(Problem) {
             switch query ?? "" {
             case "", "form=full": self = .full
             case "form=compact": self = .compact
@@ -68,6 +68,8 @@ final class LiveHub: Service {
     private static let trust = Duration.seconds(5)
     /// Between two signs of life; they are events, since a page is told of nothing else. It gives up after 40 seconds.
     private static let silence = Duration.seconds(15)
+    /// Pages of a look that are read at once, each of as many devices as are asked for at once.
+    private static let pagesAtOnce = 2
     /// Devices of which is remembered what was told of them. With more, some are told in full once more.
     private static let mostKnown = 200_000
 
@@ -87,9 +89,9 @@ final class LiveHub: Service {
     ///
     /// - Parameters:
     ///   - viewer: is told of the vehicles that it may see at the moment.
-    ///   - mayStay: asked now and then, since a stream may outlive the rights of who listens.
+    ///   - confirm: called now and then, since a stream may outlive the right to it.
     func stream(
-        _ form: Form, for viewer: Viewer, mayStay: @escaping @Sendable () async -> Bool
+        _ form: Form, for viewer: Viewer, _ confirm: @escaping Right.Confirm
     ) async throws -> Response {
         // All that changes from now on is told. Whoever listens reads the rest once it has been greeted.
         let start = try await store.read { session throws(StoreError) in try Changes.begin(in: session) }
@@ -112,7 +114,13 @@ final class LiveHub: Service {
                     // Something comes at least every 15 s, if only a sign of life.
                     for await change in changes {
                         if .now - checked > Self.trust {
-                            guard await mayStay() else { break }
+                            do {
+                                try await confirm()
+                            } catch is Problem {
+                                break
+                            } catch {
+                                // A database that does not answer takes no right away.
+                            }
                             checked = .now
                         }
                         try await writer.write(change)
@@ -233,19 +241,38 @@ final class LiveHub: Service {
             tellAll(Self.reload)
             return cursor
         }
-        for start in stride(from: 0, to: changed.count, by: Reading.mostAtOnce) {
-            let page = Array(changed[start..<min(start + Reading.mostAtOnce, changed.count)])
-            let viewers = Set(state.withLock { $0.listeners.values.map(\.audience.viewer) })
-            // What each may see is of the same moment as what there is.
-            let (devices, scopes) = try await store.read { session throws(StoreError) in
-                var scopes: [Viewer: Viewer.Scope] = [:]
-                for viewer in viewers { scopes[viewer] = try viewer.scope(in: session) }
-                return (try Reading.devices(for: .everything, page, from: session), scopes)
+        try await withThrowingTaskGroup(of: Page.self) { group in
+            var rest = changed[...]
+            func begin() {
+                let some = Array(rest.prefix(Reading.mostAtOnce))
+                rest = rest.dropFirst(some.count)
+                if !some.isEmpty { group.addTask { try await self.read(some) } }
             }
-            let news = devices.map { Self.news(of: $0, &known) }
-            if !news.isEmpty { tell(news, scopes) }
+            // One is read while another is told.
+            for _ in 0..<Self.pagesAtOnce { begin() }
+            while let page = try await group.next() {
+                begin()
+                let news = page.devices.map { Self.news(of: $0, &known) }
+                if !news.isEmpty { tell(news, page.scopes) }
+            }
         }
         return cursor
+    }
+
+    /// Vehicles that have changed, and what each of those who listen may see at the same moment.
+    private struct Page: Sendable {
+        var devices: [DeviceState]
+        var scopes: [Viewer: Viewer.Scope]
+    }
+
+    private func read(_ devices: [Int64]) async throws -> Page {
+        let viewers = Set(state.withLock { $0.listeners.values.map(\.audience.viewer) })
+        return try await store.read { session throws(StoreError) in
+            var scopes: [Viewer: Viewer.Scope] = [:]
+            for viewer in viewers { scopes[viewer] = try viewer.scope(in: session) }
+            return Page(
+                devices: try Reading.devices(for: .everything, devices, from: session), scopes: scopes)
+        }
     }
 
     private static func news(of device: DeviceState, _ known: inout [Int64: Int]) -> LiveText.News {

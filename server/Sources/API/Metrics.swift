@@ -28,7 +28,7 @@ struct Metrics: Sendable {
     }
 
     /// - Parameter query: as it stands behind the `?`; nil when there is none.
-    func answer(for viewer: Viewer, _ query: String?, _ now: Timestamp) async throws -> Response {
+    func answer(for viewer: Viewer, _ query: Substring?, _ now: Timestamp) async throws -> Response {
         if let query, !query.isEmpty { return try await answer(for: viewer, only: Self.device(query)) }
         let fleet = try await fleet(of: viewer)
         let time = try await clock.facts(now)
@@ -89,7 +89,7 @@ struct Metrics: Sendable {
 
     private static let mediaType = "text/plain; version=0.0.4; charset=utf-8"
 
-    private static func device(_ query: String) throws(Problem) -> Int64 {
+    private static func device(_ query: Substring) throws(Problem) -> Int64 {
         guard query.hasPrefix("device="), let device = Int64(query.dropFirst("device=".count)), device > 0
         else {
             throw Problem(.badRequest, "The only parameter is device, the number of one.")

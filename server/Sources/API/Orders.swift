@@ -73,9 +73,9 @@ struct Orders: Sendable {
     }
 
     /// `DELETE /v1/devices/17/commands/c-5`
-    func withdraw(_ number: Int64, of device: Int64, now: Timestamp) async throws -> Response {
+    func withdraw(_ number: CommandNumber, of device: Int64, now: Timestamp) async throws -> Response {
         let isThere = try await store.write { session throws(StoreError) in
-            try CommandQueue.withdraw(number, of: device, now: now, in: session)
+            try CommandQueue.withdraw(number.value, of: device, now: now, in: session)
         }
         guard isThere else {
             throw Problem.notFound("There is no such command of device \(device), or it is finished.")

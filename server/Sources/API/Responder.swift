@@ -16,6 +16,7 @@ struct Responder: Sendable {
     let page: FleetPage?
     let meters: Meters
     let clock: ClockKeeper
+    let endpoints = Endpoints.tree
 
     /// The time by this server's clock.
     static var now: Timestamp {
@@ -27,23 +28,25 @@ struct Responder: Sendable {
             meters.note(response.status, route: "page")
             return response
         }
-        let route = Route(path: request.uri.path)
-        var response = try await answer(request, route)
+        let match = endpoints.match(request.method.rawValue, request.uri.path)
+        var response = try await answer(request, match)
         // Where somebody was is kept by nobody on the way.
         if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
         // Whatever names and texts are in it, no browser takes it for a page.
         response.headers[.xContentTypeOptions] = "nosniff"
         response.headers[.contentSecurityPolicy] = "default-src 'none'; frame-ancestors 'none'"
-        meters.note(response.status, route: route?.template ?? "none")
+        meters.note(response.status, route: match.template ?? "none")
         return response
     }
 
-    private func answer(_ request: Request, _ route: Route?) async throws -> Response {
+    private func answer(_ request: Request, _ match: EndpointTree.Match) async throws -> Response {
         do {
-            let call = try await call(request, route)
-            var response = try await perform(call)
-            // A stream of changes looks by itself.
-            if call.identity.isOfUser, call.route != .stream, response.body.contentLength == nil {
+            let (endpoint, action) = try Self.endpoint(of: request, match)
+            let call = try await call(request, endpoint)
+            var response = try await perform(call, endpoint, action)
+            if call.identity.isOfUser, !endpoint.traits.contains(.confirmsRight),
+                response.body.contentLength == nil
+            {
                 response.body = response.body.confirmed(call.confirm)
             }
             return response
@@ -55,15 +58,35 @@ struct Responder: Sendable {
         }
     }
 
-    private func perform(_ call: Handlers.Call) async throws -> Response {
-        guard case .device(let device) = call.identity.caller else { return try await handlers.perform(call) }
+    private static func endpoint(
+        of request: Request, _ match: EndpointTree.Match
+    ) throws(Problem) -> (Endpoint, Endpoint.Action) {
+        switch match {
+        case .nothing: throw Problem.notFound()
+        case .otherMethods(let resource):
+            var problem = Problem(
+                .methodNotAllowed, "This path does not have the method \(request.method.rawValue.prefix(20))."
+            )
+            problem.allow = resource.allow
+            throw problem
+        case .endpoint(let endpoint, let action): return (endpoint, action)
+        }
+    }
+
+    private func perform(
+        _ call: Call, _ endpoint: Endpoint, _ action: Endpoint.Action
+    ) async throws -> Response {
         do {
-            return try await handlers.perform(call)
+            let response = try await action(handlers, call)
+            // Vehicles that upload from now on go by it.
+            if endpoint.changesFleet { await handlers.fences.keeper.load() }
+            return response
         } catch let problem as Problem {
+            guard case .device(let device) = call.identity.caller else { throw problem }
             if problem.status == .unauthorized {
                 // What is remembered of its tokens is no longer so.
                 gatekeeper.forget(device)
-            } else if call.route == .batches, problem.status != .serviceUnavailable {
+            } else if endpoint.traits.contains(.notesUse), problem.status != .serviceUnavailable {
                 // What is refused has shown the token all the same.
                 try await gatekeeper.noteUse(by: call.identity, now: call.wall)
             }
@@ -71,19 +94,10 @@ struct Responder: Sendable {
         }
     }
 
-    private func call(_ request: Request, _ route: Route?) async throws -> Handlers.Call {
+    private func call(_ request: Request, _ endpoint: Endpoint) async throws -> Call {
         let now = Self.now
         // Tokens go by a clock that the database does not contradict.
         let wall = clock.wall(now)
-        guard let route else { throw Problem.notFound() }
-        guard let method = Route.Method(rawValue: request.method.rawValue), route.methods.contains(method)
-        else {
-            var problem = Problem(
-                .methodNotAllowed, "This path does not have the method \(request.method.rawValue.prefix(20))."
-            )
-            problem.allow = route.methods.map(\.rawValue).joined(separator: ", ")
-            throw problem
-        }
         let identity =
             isLocal
             ? Identity(caller: .local, name: "local", viewer: .everything)
@@ -91,30 +105,26 @@ struct Responder: Sendable {
         let confirm: Right.Confirm = { [self] in
             guard identity.isOfUser else { return }
             let same = try await gatekeeper.identity(request.headers, now: clock.wall(Self.now))
-            try Self.judge(same, method, route)
+            try Self.judge(same, endpoint)
         }
         var request = request
-        if identity.isOfUser, method != .get {
+        if identity.isOfUser, endpoint.method != .get {
             request.body = RequestBody(asyncSequence: ConfirmedBody(base: request.body, confirm: confirm))
         }
-        if route != .batches { try await gatekeeper.noteUse(by: identity, now: wall) }
-        try Self.judge(identity, method, route)
-        if let session = identity.session, Caller.needsCompanion(method, route) {
+        if !endpoint.traits.contains(.notesUse) { try await gatekeeper.noteUse(by: identity, now: wall) }
+        try Self.judge(identity, endpoint)
+        if let session = identity.session, endpoint.needsCompanion {
             let shown = Login.companion.flatMap { request.headers[$0] } ?? ""
             guard session.hasCompanion(shown) else {
                 throw Problem(
                     .forbidden, "A change in a session needs its X-CSRF-Token, which /v1/session returns.")
             }
         }
-        return Handlers.Call(
-            route: route, method: method, request: request, identity: identity, now: now, wall: wall,
-            confirm: confirm)
+        return Call(request: request, identity: identity, now: now, wall: wall, confirm: confirm)
     }
 
-    private static func judge(
-        _ identity: Identity, _ method: Route.Method, _ route: Route
-    ) throws(Problem) {
-        guard !identity.caller.may(method, route) else { return }
+    private static func judge(_ identity: Identity, _ endpoint: Endpoint) throws(Problem) {
+        guard !endpoint.audience.admits(identity.caller) else { return }
         if identity.caller == .nobody {
             throw Problem(.unauthorized, "This needs a token ('Authorization: Bearer …') or a session.")
         }

@@ -13,6 +13,9 @@ struct Rules: Sendable {
     let store: Store
     let bodies: BodyReader
     let watch: AlertWatch
+    let delivery: AlertDelivery
+    /// Whether mail can be sent at all.
+    let hasMailServer: Bool
 
     /// `GET /v1/rules`: all, without their secrets.
     func all() async throws -> Response {
@@ -22,7 +25,7 @@ struct Rules: Sendable {
             text += (index > 0 ? ",\n" : "\n").utf8
             Self.append(rule, secret: nil, to: &text)
         }
-        text += "]}\n".utf8
+        text += "],\"mail_server\":\(hasMailServer)}\n".utf8
         return Response(
             status: .ok, headers: [.contentType: "application/json"],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: text)))
@@ -67,7 +70,7 @@ struct Rules: Sendable {
     }
 
     /// `POST /v1/rules/3/test`: sends to its webhook and to each of its addresses, at once, and says what came of it.
-    func test(_ id: Int64, by delivery: AlertDelivery) async throws -> Response {
+    func test(_ id: Int64) async throws -> Response {
         let rule = try await store.read { session throws(StoreError) in try AlertRules.rule(id, in: session) }
         guard let rule else { throw Self.none(id) }
         guard let results = await delivery.test(rule) else {

@@ -120,8 +120,13 @@ package struct Server: Sendable {
             operation: Operation(
                 store: store, bodies: bodies, options: options, clock: clock, forwarder: forwarder),
             tiles: Tiles(map: options.map), sharing: Sharing(store: store, bodies: bodies),
-            delivery: delivery, rules: Rules(store: store, bodies: bodies, watch: watch),
+            rules: Rules(
+                store: store, bodies: bodies, watch: watch, delivery: delivery,
+                hasMailServer: options.mail != nil),
             fences: FleetFences(store: store, bodies: bodies, lists: lists, keeper: fences),
-            tallies: tallies)
+            metrics: Metrics(
+                store: store, meters: meters, clock: clock, delivery: delivery, forwarder: forwarder,
+                tallies: tallies),
+            clock: clock)
     }
 }

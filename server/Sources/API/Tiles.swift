@@ -12,8 +12,11 @@ struct Tiles: Sendable {
     /// `GET /v1/map/12/2200/1343`
     ///
     /// A browser may keep a picture for a day, and asks by its tag then.
-    func answer(_ request: Request, zoom: Int, column: Int, row: Int) async throws -> Response {
+    func answer(
+        _ request: Request, zoom: TileZoom, column: TileIndex, row: TileIndex
+    ) async throws -> Response {
         guard let map else { throw Problem.notFound("This server has no map file.") }
+        let (zoom, column, row) = (zoom.value, column.value, row.value)
         let shown = request.headers[.ifNoneMatch]
         return try await NIOThreadPool.singleton.runIfActive {
             let tag = map.tag(zoom: zoom, column: column, row: row)

@@ -2,15 +2,17 @@ internal import Glibc
 
 /// A password or a token, in the first line of a file.
 package enum CredentialFile {
-    /// Bytes.
-    private static let longest = 8192
+    /// Bytes of a token.
+    private static let longestToken = 8192
 
     package struct Invalid: Error, Equatable {
         package let reason: String
     }
 
+    /// - Parameter longest: bytes; nil: those of a token.
     /// - Throws: why there is none, with the path.
-    package static func read(_ path: String) throws(Invalid) -> String {
+    package static func read(_ path: String, longest: Int? = nil) throws(Invalid) -> String {
+        let longest = longest ?? longestToken
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             throw Invalid(reason: "cannot open \(path): \(String(cString: strerror(errno)))")

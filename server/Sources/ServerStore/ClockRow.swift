@@ -46,7 +46,7 @@ package enum ClockRow {
                 throw StoreError(.failed, operation: "clock", message: "its row has gone")
             }
             let wall = try wall(now, from: session)
-            let votes = try votes(at: wall, running: row.time.running, from: session)
+            let votes = try votes(at: wall, row.time, from: session)
             let isOwn = row.watcher == seen.id
             let isWatching = isOwn || row.watcher == 0 || row.turn == seen.turn
             var time = row.time
@@ -113,23 +113,50 @@ package enum ClockRow {
         }
     }
 
+    /// While the clock is ahead they may confirm it, and all are counted. Else it only matters whether most contradict it: few do, and as
+    /// many are counted as tell that. Counting a million with their devices takes more than a second.
     private static func votes(
-        at wall: Timestamp, running: Int64, from session: any Session
+        at wall: Timestamp, _ time: GuardedTime, from session: any Session
     ) throws(StoreError) -> GuardedTime.Votes {
         let (first, last) = (
             wall.milliseconds - GuardedTime.slack, wall.milliseconds + GuardedTime.slack
         )
+        let since = time.running - 86_400_000
+        guard time.isAhead(wall) else {
+            let ahead = try count(votesAhead, [last, .max, since], from: session)
+            let most = GuardedTime.Votes.decisive(ahead)
+            let all = most > 0 ? try count(someVotes, [since, Int64(most)], from: session) : 0
+            return GuardedTime.Votes(all: all, ahead: ahead)
+        }
         let rows = try session.run(
             """
             SELECT count(*), count(CASE WHEN v.sent_at BETWEEN $1 AND $2 THEN 1 END),
                 count(CASE WHEN v.sent_at > $2 THEN 1 END)
             FROM votes v JOIN devices d ON d.id = v.device WHERE v.running >= $3 AND d.revoked IS NULL
-            """, .integer(first), .integer(last), .integer(running - 86_400_000))
+            """, .integer(first), .integer(last), .integer(since))
         guard let row = rows.first, let all = row[0].integer, let near = row[1].integer,
             let ahead = row[2].integer
         else { return GuardedTime.Votes() }
         return GuardedTime.Votes(
             all: Int(clamping: all), near: Int(clamping: near), ahead: Int(clamping: ahead))
+    }
+
+    /// Votes for a time behind `$1`. Both bounds are needed; see `Reading.page`.
+    private static let votesAhead = """
+        SELECT count(*) FROM votes v JOIN devices d ON d.id = v.device
+        WHERE v.sent_at > $1 AND v.sent_at <= $2 AND v.running >= $3 AND d.revoked IS NULL
+        """
+
+    /// At most `$2` of all.
+    private static let someVotes = """
+        SELECT count(*) FROM (SELECT 1 FROM votes v JOIN devices d ON d.id = v.device
+            WHERE v.running >= $1 AND d.revoked IS NULL ORDER BY v.device LIMIT $2) AS first
+        """
+
+    private static func count(
+        _ sql: String, _ values: [Int64], from session: any Session
+    ) throws(StoreError) -> Int {
+        Int(clamping: try session.run(sql, values.map { .integer($0) }).first?.first?.integer ?? 0)
     }
 }
 

@@ -33,8 +33,13 @@ package struct GuardedTime: Equatable, Sendable {
         package var contradict: Bool { Self.isMajority(ahead, of: all) }
 
         private static func isMajority(_ count: Int, of all: Int) -> Bool {
-            count >= 3 && 4 * count >= 3 * all
+            count >= least && 4 * count >= 3 * all
         }
+
+        private static let least = 3
+
+        /// Votes that have to be there, all in all, for so many that are ahead not to contradict; 0: too few are ahead to contradict.
+        static func decisive(_ ahead: Int) -> Int { ahead < least ? 0 : 4 * ahead / 3 + 1 }
     }
 
     /// One look at the clocks.

@@ -227,14 +227,16 @@ package enum Outbox {
     /// - Parameters:
     ///   - limit: no server keeps what was received before.
     ///   - names: of targets that are configured here.
+    /// - Returns: how many batches were dropped, and of which target; nil: none.
     package static func dropForgotten(
         before limit: Timestamp, but names: [String], in session: any Session
-    ) throws(StoreError) -> Bool {
+    ) throws(StoreError) -> (target: String, count: Int)? {
         let found = try session.run(
             "SELECT DISTINCT target FROM outbox WHERE received < $1", .integer(limit.milliseconds)
         ).compactMap { $0[0].text }.first { !names.contains($0) }
-        guard let found else { return false }
-        return try drop(of: found, before: limit, excess: 0, in: session).tooOld > 0
+        guard let found else { return nil }
+        let count = try drop(of: found, before: limit, excess: 0, in: session).tooOld
+        return count > 0 ? (found, count) : nil
     }
 
     // MARK: What is told

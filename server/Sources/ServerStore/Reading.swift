@@ -115,14 +115,19 @@ package enum Reading {
         ).first?.first?.text
     }
 
+    /// The newest installation that has shown the tokens of a device `d` and is not the device. In PostgreSQL it has an index of
+    /// its own: nearly all devices have none.
+    private static let otherInstallation = """
+        SELECT i.id FROM installations i WHERE i.device = d.id AND i.state = 3 ORDER BY i.since DESC LIMIT 1
+        """
+
     /// Columns of a device `d`, its presence `p` and its latest location `l`, in the order in which `state`
     /// reads them.
     private static let stateColumns = """
         d.id, d.name, d.created, d.revoked, p.seen, p.install_id, p.platform, p.version, p.model,
             p.status_time, p.status,
             l.id, l.time, l.latitude, l.longitude, l.accuracy, l.speed, l.bearing, l.altitude, l.codes,
-            (SELECT i.id FROM installations i WHERE i.device = d.id AND i.state = 3
-                ORDER BY i.since DESC LIMIT 1), d.shown_again, d.plate, d.note, d.fleet_group,
+            (\(otherInstallation)), d.shown_again, d.plate, d.note, d.fleet_group,
             (SELECT g.name FROM fleet_groups g WHERE g.id = d.fleet_group)
         """
 

@@ -18,15 +18,16 @@ package enum Revocations {
     /// The number that the next one gets: whoever has read it knows of all below.
     package static let next = "(SELECT next FROM numbers WHERE kind = 'revocation')"
 
+    /// A row where the tokens of device `$1` have ended since `$2`, the number of the first that was not known.
+    static let ended = "SELECT 1 FROM revocations WHERE device = $1 AND number >= $2"
+
     /// Whether the tokens of a device have ended since.
     ///
     /// - Parameter known: the number of the first that was not known.
     package static func has(
         _ device: Int64, since known: Int64, in session: any Session
     ) throws(StoreError) -> Bool {
-        let rows = try session.run(
-            "SELECT 1 FROM revocations WHERE device = $1 AND number >= $2", .integer(device), .integer(known))
-        return !rows.isEmpty
+        return try !session.run(ended, .integer(device), .integer(known)).isEmpty
     }
 
     /// What may be removed: all below.

@@ -27,7 +27,7 @@ package protocol Session: AnyObject {
     /// Makes some of what batches need, as far as their device may have it.
     ///
     /// - Parameter group: of one device.
-    func makeRoom(for group: [Submission]) throws(StoreError) -> Room
+    func makeRoom(for group: [Submission]) throws(StoreError) -> StorageRoom
 
     /// What was known to be there is looked for anew.
     func doubtRoom()
@@ -87,7 +87,7 @@ package protocol Session: AnyObject {
 }
 
 /// What there is for the rows of batches.
-package struct Room: Equatable, Sendable {
+package struct StorageRoom: Equatable, Sendable {
     /// Whether all is there, for each of them.
     package var isWhole: [Bool]
     /// More may be made.

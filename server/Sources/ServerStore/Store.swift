@@ -31,8 +31,9 @@ package final class Store: Sendable {
     private let copies: Monitor<WorkQueue>?
     /// Who asks is looked up by a thread that does nothing else: lists are in nobody's way.
     private let looks: Monitor<WorkQueue>
-    /// A session that keeps locks for as long as the server runs, and does nothing else; it is opened when the first is asked for.
+    /// A session that keeps locks for as long as the server runs, and does nothing else.
     private let locks: Monitor<WorkQueue>
+    private let locker: Mutex<Locker>
     private let makes: Monitor<MakerQueue>
     private let maker: WorkerThread
     private let threads: [WorkerThread]
@@ -80,7 +81,7 @@ package final class Store: Sendable {
         file = Mutex(opened.file)
         var jobs = Array(
             repeating: (queue: writes, open: opened.writing, report: self.report), count: opened.writers)
-        for queue in [reads, reads, looks, locks] {
+        for queue in [reads, reads, looks] {
             jobs.append((queue: queue, open: opened.reading, report: self.report))
         }
         var copies: Monitor<WorkQueue>?
@@ -99,7 +100,8 @@ package final class Store: Sendable {
             copies = queue
         }
         self.copies = copies
-        let occupations = (0...jobs.count).map { _ in Occupation() }
+        // The last two are of the maker and of who keeps locks.
+        let occupations = (0..<jobs.count + 2).map { _ in Occupation() }
         self.occupations = opened.hosts == nil ? [] : occupations
         let workers = zip(jobs, occupations).map { job, occupation in
             Worker(queue: job.queue, makes: makes, open: job.open, report: job.report, occupation: occupation)
@@ -108,12 +110,29 @@ package final class Store: Sendable {
             queue: makes, writes: writes, open: opened.writing, report: self.report, patience: patience,
             batchPatience: batchPatience, occupation: occupations[jobs.count])
         self.maker = WorkerThread { maker.run() }
+        locker = Mutex(
+            .waiting(
+                Worker(
+                    queue: locks, makes: makes, open: opened.reading, report: self.report,
+                    occupation: occupations[jobs.count + 1])))
         var threads = workers.map { worker in WorkerThread { worker.run() } }
         if let file = opened.file, file.wasLeftOpen {
             let check = IntegrityCheck(file: file, writes: writes, report: self.report, meter: checked)
             threads.append(WorkerThread { check.run() })
         }
         self.threads = threads
+    }
+
+    /// The thread of `locks`, which few need: it begins with the first lock that is asked for.
+    private enum Locker {
+        case waiting(Worker)
+        case running(WorkerThread)
+        case ended
+    }
+
+    /// Whether there is a thread that keeps locks.
+    var hasLocker: Bool {
+        locker.withLock { if case .running = $0 { true } else { false } }
     }
 
     private typealias Opening = @Sendable () throws(StoreError) -> any Session
@@ -272,7 +291,11 @@ package final class Store: Sendable {
     package func lock<Value: Sendable>(
         _ body: @escaping @Sendable (any Session) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
-        try await run(locks, true, body)
+        locker.withLock { locker in
+            guard case .waiting(let worker) = locker else { return }
+            locker = .running(WorkerThread { worker.run() })
+        }
+        return try await run(locks, true, body)
     }
 
     private func run<Value: Sendable>(
@@ -306,6 +329,11 @@ package final class Store: Sendable {
         looks.change { $0.close() }
         locks.change { $0.close() }
         for thread in threads { thread.join() }
+        let last = locker.withLock { locker in
+            defer { locker = .ended }
+            return locker
+        }
+        if case .running(let thread) = last { thread.join() }
         file.withLock { $0 = nil }
     }
 }

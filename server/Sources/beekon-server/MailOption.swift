@@ -50,6 +50,9 @@ struct MailOption: ParsableArguments {
             valueName: "url"))
     var publicURL: String?
 
+    /// Bytes of a password.
+    private static let longestPassword = 1024
+
     /// - Parameter settings: those of the file; the environment and the command line go before them.
     /// - Throws: `Failure` for an option that cannot be. A file that cannot be read is in `options.mailTrouble`: vehicles are
     ///   served without mail.
@@ -93,7 +96,7 @@ struct MailOption: ParsableArguments {
                 ?? settings.smtpPasswordFile ?? credential
         else { throw Failure("smtp_user needs smtp_password_file, or a credential smtp-password") }
         do throws(CredentialFile.Invalid) {
-            return try CredentialFile.read(path)
+            return try CredentialFile.read(path, longest: Self.longestPassword)
         } catch {
             throw Failure("smtp_password_file: \(error.reason)")
         }

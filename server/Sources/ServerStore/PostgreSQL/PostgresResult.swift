@@ -26,6 +26,13 @@ struct PostgresResult: ~Copyable {
         PQresultErrorField(handle, Int32(UInt8(ascii: "M"))).map { String(cString: $0) } ?? ""
     }
 
+    /// The server ends the session with it.
+    var isFatal: Bool {
+        // PG_DIAG_SEVERITY_NONLOCALIZED
+        let severity = PQresultErrorField(handle, Int32(UInt8(ascii: "V"))).map { String(cString: $0) }
+        return severity == "FATAL" || severity == "PANIC"
+    }
+
     /// What was done, such as `COMMIT`.
     var command: String { PQcmdStatus(handle).map { String(cString: $0) } ?? "" }
 

@@ -201,6 +201,7 @@ enum PostgresSchema {
             target text NOT NULL, result text NOT NULL, batches bigint NOT NULL, rows bigint NOT NULL,
             PRIMARY KEY (target, result));
         CREATE TABLE outbox_troubles(target text PRIMARY KEY, since bigint NOT NULL, reason text NOT NULL);
+        CREATE INDEX installations_other ON installations(device, since) WHERE state = 3;
         """,
     ]
 

@@ -42,12 +42,12 @@ extension PostgresSession {
         }
     }
 
-    func makeRoom(for group: [Submission]) throws(StoreError) -> Room {
+    func makeRoom(for group: [Submission]) throws(StoreError) -> StorageRoom {
         do throws(Refusal) {
             let periods = try partitions.periods(of: group, in: self)
             let isMore = try partitions.make(periods, for: group.first?.device, in: self)
             let waiting = Set(try partitions.unready(group, in: self))
-            return Room(isWhole: group.indices.map { !waiting.contains($0) }, isMore: isMore)
+            return StorageRoom(isWhole: group.indices.map { !waiting.contains($0) }, isMore: isMore)
         } catch {
             throw error.error
         }
@@ -105,13 +105,16 @@ extension PostgresSession {
         }
     }
 
-    /// What is to be forwarded, for each target by itself.
+    /// What is to be forwarded: one target after the other, so that the bodies are in memory once more and not as often as there are
+    /// targets.
     private func copy(_ rows: [(submission: Submission, row: Outbox.Row)]) throws(Refusal) {
-        guard !rows.isEmpty else { return }
-        var buffer = CopyBuffer(rows: rows.count)
-        for (submission, row) in rows {
-            guard let forwarding = submission.forwarding else { continue }
-            for target in forwarding.targets {
+        let targets = Set(rows.flatMap { $0.submission.forwarding?.targets ?? [] })
+        for target in targets.sorted() {
+            var buffer = CopyBuffer(rows: rows.count)
+            for (submission, row) in rows {
+                guard let forwarding = submission.forwarding, forwarding.targets.contains(target) else {
+                    continue
+                }
                 buffer.begin(columns: 8)
                 buffer.put(submission.device)
                 buffer.put(target)
@@ -122,11 +125,11 @@ extension PostgresSession {
                 buffer.put(Int64(forwarding.isPacked ? 1 : 0))
                 buffer.put(row.body)
             }
+            buffer.finish()
+            try copy(
+                "COPY outbox(device, target, id, received, rows, size, packed, body) FROM STDIN (FORMAT binary)",
+                buffer.bytes)
         }
-        buffer.finish()
-        try copy(
-            "COPY outbox(device, target, id, received, rows, size, packed, body) FROM STDIN (FORMAT binary)",
-            buffer.bytes)
     }
 
     private func noteAlerts(

@@ -61,7 +61,7 @@ final class PostgresSession: Session {
 
     /// Warnings of PostgreSQL, as libpq hands them over while a statement runs.
     private final class Notices {
-        var warning: String?
+        var warning: (text: String, sqlState: String)?
     }
 
     /// What every connection has, unless the address says otherwise. A dead network, or a machine that has gone, must not hold a
@@ -94,13 +94,16 @@ final class PostgresSession: Session {
         PQsetNoticeReceiver(
             connection,
             { context, result in
-                // PG_DIAG_SEVERITY_NONLOCALIZED and PG_DIAG_MESSAGE_PRIMARY
+                // PG_DIAG_SEVERITY_NONLOCALIZED, PG_DIAG_MESSAGE_PRIMARY and PG_DIAG_SQLSTATE
                 guard let context, let severity = PQresultErrorField(result, Int32(UInt8(ascii: "V"))),
                     String(cString: severity) == "WARNING"
                 else { return }
                 let text = PQresultErrorField(result, Int32(UInt8(ascii: "M")))
-                Unmanaged<Notices>.fromOpaque(context).takeUnretainedValue().warning =
-                    text.map { String(cString: $0) } ?? "a warning"
+                let sqlState = PQresultErrorField(result, Int32(UInt8(ascii: "C")))
+                Unmanaged<Notices>.fromOpaque(context).takeUnretainedValue().warning = (
+                    text.map { String(cString: $0) } ?? "a warning",
+                    sqlState.map { String(cString: $0) } ?? ""
+                )
             },
             // The connection ends before this object does.
             Unmanaged.passUnretained(notices).toOpaque())
@@ -215,10 +218,15 @@ final class PostgresSession: Session {
             // Behind a transaction it says that a standby may not have it: whoever cancelled the wait cannot have meant that it is
             // acknowledged.
             guard let warning, PQtransactionStatus(connection) == PQTRANS_IDLE else { return }
+            // 57P01 and 57P02: the server ends at once, and its last word may come with the answer to COMMIT.
+            let isLost = warning.sqlState.hasPrefix("57P")
+            if isLost { isUsable = false }
             throw Refusal(
-                operation: Self.line(sql), sqlState: "", message: warning, isLost: false, isUnknown: true)
+                operation: Self.line(sql), sqlState: "", message: warning.text, isLost: isLost,
+                isUnknown: true)
         default:
-            let isLost = PQstatus(connection) != CONNECTION_OK
+            // After a FATAL error the server closes the connection, which may not have been seen yet.
+            let isLost = PQstatus(connection) != CONNECTION_OK || result.isFatal
             if isLost { isUsable = false }
             if isPooled, Self.poolStates.contains(result.sqlState) {
                 isUsable = false

@@ -177,8 +177,8 @@ enum SQLiteSchema {
         CREATE TABLE outbox(
             number INTEGER PRIMARY KEY AUTOINCREMENT, device INTEGER NOT NULL, target TEXT NOT NULL,
             tx INTEGER NOT NULL DEFAULT 0, id TEXT NOT NULL, received INTEGER NOT NULL, rows INTEGER NOT NULL,
-            size INTEGER NOT NULL, packed INTEGER NOT NULL, body BLOB NOT NULL, due INTEGER NOT NULL DEFAULT 0,
-            attempts INTEGER NOT NULL DEFAULT 0, reason TEXT) STRICT;
+            size INTEGER NOT NULL, packed INTEGER NOT NULL, due INTEGER NOT NULL DEFAULT 0,
+            attempts INTEGER NOT NULL DEFAULT 0, reason TEXT, body BLOB NOT NULL) STRICT;
         CREATE INDEX outbox_device ON outbox(device);
         CREATE INDEX outbox_order ON outbox(target, tx, number);
         CREATE TABLE outbox_counts(

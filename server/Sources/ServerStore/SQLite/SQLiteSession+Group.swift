@@ -28,8 +28,8 @@ extension SQLiteSession {
     /// Tables have room for everything.
     func unready(_ group: [Submission]) -> [Int] { [] }
 
-    func makeRoom(for group: [Submission]) -> Room {
-        Room(isWhole: group.map { _ in true }, isMore: false)
+    func makeRoom(for group: [Submission]) -> StorageRoom {
+        StorageRoom(isWhole: group.map { _ in true }, isMore: false)
     }
 
     func doubtRoom() {}
@@ -64,7 +64,9 @@ extension SQLiteSession {
         var receipt = try insertRows(of: submission, &new)
         if let new {
             if submission.rules != nil { found.append(new) }
-            try addToOutbox(new, isNewID: submission.keepsID && !receipt.hasOtherRows)
+            try addToOutbox(
+                new, isWhole: receipt.stored == submission.rows,
+                isNewID: submission.keepsID && !receipt.hasOtherRows)
         }
         receipt.otherInstallation = other
         receipt.isOfOther = standing == .other
@@ -79,13 +81,14 @@ extension SQLiteSession {
         return receipt
     }
 
-    private func addToOutbox(_ new: NewRows, isNewID: Bool) throws(SQLiteError) {
+    /// - Parameter isWhole: all of its rows are new: none has to be looked for.
+    private func addToOutbox(_ new: NewRows, isWhole: Bool, isNewID: Bool) throws(SQLiteError) {
         let submission = new.submission
         guard let forwarding = submission.forwarding else { return }
-        var left = new.keys
+        var left = isWhole ? [] : new.keys
         let row = Outbox.row(of: submission, isNewID: isNewID) { time, id in
-            left.remove(
-                RowKey(device: submission.device, time: time.milliseconds, id: id)) != nil
+            isWhole
+                || left.remove(RowKey(device: submission.device, time: time.milliseconds, id: id)) != nil
         }
         guard let row else { return }
         for target in forwarding.targets {
@@ -103,10 +106,7 @@ extension SQLiteSession {
     }
 
     private func hasEnded(_ device: Int64, since known: Int64) throws(SQLiteError) -> Bool {
-        let rows = try rows(
-            "SELECT 1 FROM revocations WHERE device = $1 AND number >= $2",
-            [.integer(device), .integer(known)])
-        return !rows.isEmpty
+        try !rows(Revocations.ended, [.integer(device), .integer(known)]).isEmpty
     }
 
     /// - Returns: an installation that is to be told.

@@ -401,6 +401,7 @@ export default {
     "One vehicle": "Ein Fahrzeug",
     "Mail to": "E-Mail an",
     "Addresses with commas between them; left empty: no mail.": "Adressen, durch Kommas getrennt; leer: keine E-Mail.",
+    "This server cannot send mail yet: set smtp and smtp_from in its configuration.": "Dieser Server kann noch keine E-Mails senden: smtp und smtp_from in seiner Konfiguration setzen.",
     "Minutes between two mails at least": "Mindestabstand zwischen E-Mails in Minuten",
     "Keep the webhook to {address}": "Webhook an {address} behalten",
     "Another address in its place. The old one is not shown in full.": "Andere Adresse an seiner Stelle. Die alte wird nicht vollständig angezeigt.",

@@ -116,13 +116,15 @@ function showBell(bell) {
 /** `known(rules)` is called with all that there are. */
 function showRules(place, known) {
     const rows = h("tbody"), trouble = h("p", { class: "notice bad", role: "alert", hidden: true });
+    let hasMailServer = true;
     place.replaceChildren(h("div", { class: "row spread" }, h("h2", {}, t("Rules")), h("button", { type: "button", class: "primary", onclick: () => edit(null) }, t("Add a rule"))), trouble,
         h("div", { class: "table cards" }, h("table", {}, h("caption", { class: "hidden-text" }, t("Rules")),
             h("thead", {}, h("tr", {}, [t("Rule"), t("Waits for"), t("Watches"), t("Tells"), t("Actions")].map((text) => h("th", { scope: "col" }, text)))), rows)));
 
     async function fill() {
         try {
-            const { rules } = await read("/v1/rules");
+            const { rules, mail_server: isMailSet } = await read("/v1/rules");
+            hasMailServer = isMailSet;
             known(rules);
             rows.replaceChildren(...rules.map((rule) => h("tr", {}, h("th", { scope: "row" }, rule.name), h("td", {}, condition(rule)),
                 h("td", { "data-label": t("watches") }, watched(rule)), h("td", { "data-label": t("tells") }, [rule.webhook, ...rule.mail].filter(Boolean).join(", ") || t("this list alone")),
@@ -160,7 +162,7 @@ function showRules(place, known) {
 
     function edit(rule) {
         const old = rule ?? { name: "", kind: "geofence", mail: [], mail_interval_seconds: 300 };
-        const { rows: fields, body } = fieldsOf(old);
+        const { rows: fields, body } = fieldsOf(old, hasMailServer);
         ask(rule ? t("Edit {name}", { name: rule.name }) : t("Add a rule"), fields, rule ? t("Save") : t("Add"), async (elements) => {
             const answer = await send(rule ? "PUT" : "POST", rule ? `/v1/rules/${rule.id}` : "/v1/rules", body(elements));
             const saved = await answer.json();
@@ -177,7 +179,7 @@ function showRules(place, known) {
 }
 
 /** The fields of a rule, and the body of the request that they make. */
-function fieldsOf(old) {
+function fieldsOf(old, hasMailServer) {
     const field = (label, input, hint) => {
         const element = h("label", { class: "field" }, label, input);
         if (!hint) return element;
@@ -215,7 +217,8 @@ function fieldsOf(old) {
             field(t("Watches"), h("select", { name: "target" }, option("", t("all vehicles")),
                 groups.length ? h("optgroup", { label: t("Vehicles of a group") }, groups.map((name) => option(`group ${name}`, name))) : "",
                 h("optgroup", { label: t("One vehicle") }, vehicles.map(({ id, name }) => option(`device ${id}`, name))))),
-            field(t("Mail to"), h("input", { name: "mail", value: old.mail.join(", "), autocomplete: "off" }), t("Addresses with commas between them; left empty: no mail.")),
+            field(t("Mail to"), h("input", { name: "mail", value: old.mail.join(", "), autocomplete: "off" }), hasMailServer
+                ? t("Addresses with commas between them; left empty: no mail.") : t("This server cannot send mail yet: set smtp and smtp_from in its configuration.")),
             field(t("Minutes between two mails at least"), h("input", { name: "interval", type: "number", min: 1, max: 1440, required: true, value: Math.round(old.mail_interval_seconds / 60) })),
             old.webhook ? h("label", { class: "choice" }, h("input", { type: "checkbox", name: "keep", checked: true }), t("Keep the webhook to {address}", { address: old.webhook })) : "",
             old.webhook ? h("label", { class: "choice" }, h("input", { type: "checkbox", name: "renew" }), t("Make a new secret for it")) : "",

@@ -65,8 +65,8 @@ import Testing
     }
 
     @Test("forms of the stream") func forms() throws {
-        #expect(try LiveHub.Form(query: nil) == .full && LiveHub.Form(query: "form=compact") == .compact)
-        #expect(throws: Problem.self) { try LiveHub.Form(query: "form=x") }
-        #expect(throws: Problem.self) { try LiveHub.Form(query: "form=compact&x=1") }
+        #expect(try LiveHub.Form(nil) == .full && LiveHub.Form("form=compact") == .compact)
+        #expect(throws: Problem.self) { try LiveHub.Form("form=x") }
+        #expect(throws: Problem.self) { try LiveHub.Form("form=compact&x=1") }
     }
 }

@@ -284,4 +284,41 @@ private struct Run {
         }
         #expect(try await look().time == now)
     }
+
+    @Test(
+        "of votes only those are counted that matter, and that tells the same",
+        arguments: Workshop.Kind.available)
+    func decisiveVotes(_ kind: Workshop.Kind) async throws {
+        let workshop = try Workshop(kind)
+        defer { workshop.remove() }
+        let store = try workshop.open()
+        defer { store.close() }
+        let now = GuardedTime.release.milliseconds
+        for (ahead, others) in [(0, 4), (2, 0), (3, 0), (3, 1), (3, 2), (6, 2), (6, 3), (7, 2), (8, 3)] {
+            let votes = try await store.write { session throws(StoreError) in
+                try session.run("DELETE FROM votes")
+                try session.run("DELETE FROM devices")
+                for device in 1...Int64(ahead + others + 2) {
+                    // Of the last two one is retired, and one was heard of long ago.
+                    let isAhead = device <= Int64(ahead) || device > Int64(ahead + others)
+                    try session.run(
+                        "INSERT INTO devices(id, name, created, revoked) VALUES ($1, $2, 0, $3)",
+                        .integer(device),
+                        .text("van \(device)"), device == Int64(ahead + others + 1) ? .integer(1) : .null)
+                    try session.run(
+                        "INSERT INTO votes VALUES ($1, $2, $3)", .integer(device),
+                        .integer(isAhead ? now + 2 * GuardedTime.slack : now),
+                        .integer(device == Int64(ahead + others + 2) ? -90_000_000 : 0))
+                }
+                var watcher = ClockRow.Watcher(id: 1)
+                return try ClockRow.advance(
+                    &watcher, now: Timestamp(milliseconds: now), elapsed: nil, isSynchronised: false,
+                    isConfirmed: false, in: session
+                ).votes
+            }
+            let all = GuardedTime.Votes(all: ahead + others, ahead: ahead)
+            #expect(votes.contradict == all.contradict, "\(ahead) of \(ahead + others)")
+            #expect(votes.ahead == ahead && votes.all <= GuardedTime.Votes.decisive(ahead))
+        }
+    }
 }

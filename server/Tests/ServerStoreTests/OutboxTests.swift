@@ -46,6 +46,28 @@ import Testing
         try await store.read { session throws(StoreError) in try Outbox.facts(from: session) }
     }
 
+    @Test("the thread that keeps locks begins with the first one", arguments: Workshop.Kind.available)
+    func locks(_ kind: Workshop.Kind) async throws {
+        let (workshop, store) = try await store(kind)
+        defer { workshop.remove() }
+        func isMine(_ store: Store) async throws -> Bool {
+            try await store.lock { session throws(StoreError) in try Outbox.isMine("a", in: session) }
+        }
+        #expect(!store.hasLocker)
+        for _ in 0..<2 { #expect(try await isMine(store)) }
+        #expect(store.hasLocker)
+        if kind == .postgres {
+            let other = try workshop.open()
+            #expect(try await !isMine(other))
+            other.close()
+        }
+        store.close()
+        #expect(!store.hasLocker)
+        await #expect(throws: StoreError.self) { _ = try await isMine(store) }
+        // One that was never asked for is not waited for.
+        try workshop.open().close()
+    }
+
     @Test("each target has its own, in order, until it has acknowledged", arguments: Workshop.Kind.available)
     func targets(_ kind: Workshop.Kind) async throws {
         let (workshop, store) = try await store(kind)
@@ -113,6 +135,32 @@ import Testing
         #expect(facts?.waiting.batches == 2 && facts?.size == 200)
         #expect(facts?.since == Samples.now.advanced(bySeconds: 4))
         #expect(facts?.counts[.tooOld]?.rows == 4 && facts?.counts[.tooMany]?.rows == 2)
+        store.close()
+    }
+
+    @Test(
+        "what waits for a target that nobody has any more is dropped for its age, and counted",
+        arguments: Workshop.Kind.available)
+    func forgotten(_ kind: Workshop.Kind) async throws {
+        let (workshop, store) = try await store(kind)
+        defer { workshop.remove() }
+        for number in 1...3 {
+            var submission = submission(number, targets: ["gone", "kept"])
+            submission.age = Samples.now.advanced(bySeconds: Double(number))
+            _ = try await store.submit(submission)
+        }
+        func drop() async throws -> (target: String, count: Int)? {
+            try await store.write { session throws(StoreError) in
+                try Outbox.dropForgotten(
+                    before: Samples.now.advanced(bySeconds: 3), but: ["kept"], in: session)
+            }
+        }
+        let dropped = try await drop()
+        #expect(dropped?.target == "gone" && dropped?.count == 2)
+        #expect(try await drop() == nil)
+        let facts = try await facts(in: store)
+        #expect(facts["gone"]?.waiting.batches == 1 && facts["gone"]?.counts[.tooOld]?.batches == 2)
+        #expect(facts["kept"]?.waiting.batches == 3 && facts["kept"]?.counts == [:])
         store.close()
     }
 

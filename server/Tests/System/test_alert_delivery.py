@@ -8,6 +8,7 @@ import struct
 import sys
 import threading
 import unittest
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -40,7 +41,8 @@ class Webhooks(DeliveryTest):
         self.assertEqual(body["id"], call.id)
         self.assertEqual((body["type"], body["text"], body["data"]["fence"]), ("geofence", "van has entered depot", "depot"))
         self.settle()
-        self.assertEqual(self.metric('beekon_server_alerts_total{channel="webhook",result="accepted"}'), 1)
+        # It is counted once it is noted.
+        wait_for(lambda: self.metric('beekon_server_alerts_total{channel="webhook",result="accepted"}') == 1, "it is counted")
         self.assertEqual(self.metric('beekon_server_alerts_waiting{channel="webhook"}'), 0)
         self.assertEqual(self.ask("GET", "/v1/alerts").json["alerts"][0]["webhook"], "sent")
 
@@ -50,7 +52,8 @@ class Webhooks(DeliveryTest):
         rules = {way: self.rule(name=str(way), webhook=self.hook.url(f"/{way}")) for way in (500, "redirect", "lost")}
         self.hook.ways = {f"/{way}": way for way in rules}
         self.happen()
-        wait_for(lambda: self.metric('beekon_server_alerts_total{channel="webhook",result="failed"}') >= 3, "three failures")
+        wait_for(lambda: len(self.rows("SELECT id FROM alerts WHERE reason IS NOT NULL")) == 3, "three failures")
+        wait_for(lambda: self.metric('beekon_server_alerts_total{channel="webhook",result="failed"}') >= 3, "they are counted")
         alerts = {alert["rule"]["name"]: alert for alert in self.ask("GET", "/v1/alerts").json["alerts"]}
         self.assertEqual({name: alert["webhook"] for name, alert in alerts.items()},
                          {"500": "waiting", "redirect": "waiting", "lost": "waiting"})
@@ -71,6 +74,7 @@ class Webhooks(DeliveryTest):
                 self.assertGreaterEqual(len(calls), 2)
                 self.assertEqual(len({(call.id, call.body) for call in calls}), 1, "the same id and the same bytes")
                 self.assertTrue(all(call.is_signed(rule["secret"]) for call in calls))
+        wait_for(lambda: "rule '500' sends by webhook is accepted again" in self.log(), "a line in the log")
         log = self.log()
         self.assertEqual(log.count("is not accepted: answered 500; it is tried again for 3 days"), 1, log)
         self.assertEqual(log.count("rule '500' sends by webhook is accepted again"), 1, log)
@@ -114,29 +118,34 @@ class Webhooks(DeliveryTest):
         self.happen(20)
         wait_for(lambda: len(self.hook.ids("/quick")) == 20, "all of the quick one")
         # As many as a rule may have at once, none of them twice.
-        wait_for(lambda: len(self.hook.ids("/slow")) == 4, "four of the slow one")
+        wait_for(lambda: len(self.hook.ids("/slow")) >= 4, "four of the slow one")
         self.assertEqual(self.hook.at_once, set())
+        # The next four come when these have been waited for, which takes 15 s.
+        came = [call.came for call in self.hook.calls if call.path == "/slow"]
+        for first, fifth in zip(came, came[4:], strict=False):
+            self.assertGreater(fifth - first, 5, "no more than four at once")
         # A rule that is gone sends nothing more.
         self.assertEqual(self.ask("DELETE", f"/v1/rules/{slow['id']}").status, 204)
         self.hook.release.set()
         wait_for(lambda: not +self.hook.under_way, "answers")
+        slow_ones = len(self.hook.ids("/slow"))
         self.happen()
         wait_for(lambda: len(self.hook.ids("/quick")) == 21, "the next one of the quick one")
-        self.assertEqual(len(self.hook.ids("/slow")), 4)
+        self.assertEqual(len(self.hook.ids("/slow")), slow_ones)
 
     def test_it_is_given_up_after_three_days_and_told(self):
         self.begin()
         self.rule(webhook=self.hook.url("/500"))
         self.hook.ways["/500"] = 500
         self.happen(2)
-        wait_for(lambda: len(self.hook.calls) == 2, "two calls")
         wait_for(lambda: len(self.rows("SELECT id FROM alerts WHERE reason IS NOT NULL")) == 2, "two failures")
         # One has been tried for almost so long, the other for a little longer.
         self.write("UPDATE alerts SET created = created - 3 * 86400000 + 600000")
         self.write("UPDATE alerts SET created = created - 1200000 WHERE id IN (SELECT id FROM alerts ORDER BY id LIMIT 1)")
         self.hurry()
         wait_for(lambda: self.rows("SELECT id FROM alerts WHERE failed IS NOT NULL"), "one that is given up")
-        wait_for(lambda: len(self.hook.calls) == 4, "both were tried once more")
+        wait_for(lambda: sorted(len(calls) >= 2 for calls in self.hook.by_id().values()) == [True, True],
+                 "both were tried once more")
         wait_for(lambda: "1 of rule 'depot' by webhook given up after 3 days: answered 500" in self.log(), "a line in the log")
         self.assertEqual(self.waiting(), 1)
         self.assertEqual(self.metric('beekon_server_alerts_total{channel="webhook",result="given_up"}'), 1)
@@ -205,12 +214,18 @@ class Mails(DeliveryTest):
                 self.happen()
                 self.hurry_mails()
                 wait_for(lambda: len(sink.of(BOB)) == 2, "the next mail of the other")
+                # Nothing is under way when it is due at once.
+                refused = f"SELECT 1 FROM alert_recipients WHERE reason = '{refusal}'"
+                wait_for(partial(self.are_found, refused, 2), "both refusals")
                 del sink.refused[ADA]
                 self.hurry()
-                wait_for(lambda: len(sink.of(ADA)) == 2, "both mails")
+                wait_for(lambda: len({mail.content for mail in sink.of(ADA)}) == 2, "both mails")
                 self.assertEqual({mail.content for mail in sink.of(ADA)}, {mail.content for mail in sink.of(BOB)})
                 self.settle()
                 self.assertEqual(self.ask("DELETE", f"/v1/rules/{rule['id']}").status, 204)
+
+    def are_found(self, statement: str, count: int) -> bool:
+        return len(self.rows(statement)) == count
 
     def test_what_may_have_been_seen_comes_again_alike(self):
         """An answer that is lost, and refusals of the whole mail; what happens meanwhile is in the next."""
@@ -227,7 +242,7 @@ class Mails(DeliveryTest):
                 self.happen()
                 self.hurry()
                 wait_for(lambda: len(sink.mails) >= 2, "a second try")
-                wait_for(self.finding(waiting + " AND attempts = 2"), "its failure")
+                wait_for(self.finding(waiting + " AND attempts >= 2"), "its failure")
                 del sink.ways[ADA]
                 self.hurry()
                 self.hurry_mails()
@@ -257,8 +272,9 @@ class Mails(DeliveryTest):
         self.assertEqual((sink.mails, sink.logins), ([], []))
         server.stop()
         server.options = (*server.options[:-8], *options, "--smtp-ca-file", authority.ca)
-        server.start()
+        # While nobody has claimed it: it would go out twice.
         self.hurry()
+        server.start()
         self.settle()
         self.assertEqual(sink.logins, [("beekon", "s e€cret")])
         self.assertEqual([mail.recipient for mail in sink.mails], [ADA])
@@ -272,8 +288,8 @@ class Mails(DeliveryTest):
         self.assertEqual(sink.mails, [])
         server.stop()
         server.options += ("--smtp-unencrypted",)
-        server.start()
         self.hurry()
+        server.start()
         self.settle()
         self.assertEqual(len(sink.mails), 1)
 
@@ -284,9 +300,9 @@ class Mails(DeliveryTest):
         rule = self.rule(mail=[ADA])
         self.happen()
         wait_for(lambda: self.rows("SELECT 1 FROM alert_recipients WHERE reason IS NOT NULL"), "a failure")
-        del sink.refused[ADA]
         answer = self.ask("PUT", f"/v1/rules/{rule['id']}", {"name": "depot", "kind": "geofence", "mail": [BOB]})
         self.assertEqual(answer.status, 200, answer)
+        del sink.refused[ADA]
         self.hurry()
         self.settle()
         self.happen()
@@ -395,14 +411,14 @@ class OnePostgres(DeliveryTest, OnPostgres):
         ids = self.hook.ids()
         self.assertEqual(len(ids), len(set(ids)), "none twice")
         self.assertEqual(len(ids), len(self.rows("SELECT id FROM alerts")))
-        counts = []
-        for server in (first, second):
-            text = self.ask("GET", "/metrics", server=server).body.decode()
-            found = re.search(r'^beekon_server_alerts_total{channel="webhook",result="accepted"} (\d+)$', text, re.M)
-            assert found
-            counts.append(int(found[1]))
-        self.assertEqual(sum(counts), len(ids))
-        print(f"\nof {len(ids)} alerts, the servers sent {counts}")
+        wait_for(lambda: sum(self.sent_by(server) for server in (first, second)) == len(ids), "each is counted")
+        print(f"\nof {len(ids)} alerts, the servers sent {[self.sent_by(server) for server in (first, second)]}")
+
+    def sent_by(self, server) -> int:
+        text = self.ask("GET", "/metrics", server=server).body.decode()
+        found = re.search(r'^beekon_server_alerts_total{channel="webhook",result="accepted"} (\d+)$', text, re.M)
+        assert found
+        return int(found[1])
 
     def is_told(self, server) -> bool:
         self.happen(server=server)
@@ -434,11 +450,12 @@ class Outage(DeliveryTest, OnSQLite):
             self.rule(name=name, mail=[ADA], webhook=f"http://127.0.0.1:{hook_port}/{name}")
         hours = 6
         for hour in range(hours):
+            mails, webhooks = self.failures("mail"), self.failures("webhook")
             self.shift(hour * 24 / hours / 24)
             # Of the time that the server has by now.
             self.happen_at(hour * 24 / hours * 3600)
-            tries = self.failures()
-            wait_for(lambda: self.failures() > tries, "a try that fails")
+            # Of both rules: no mail is under way when the clock leaps.
+            wait_for(partial(self.have_failed, mails + 2, webhooks + 2), "tries that fail")
         sink = self.sink(port=mail_port)
         hook = Hook(hook_port)
         self.addCleanup(hook.close)
@@ -450,9 +467,11 @@ class Outage(DeliveryTest, OnSQLite):
             self.assertEqual(len(set(hook.ids(path))), hours)
         self.assertEqual(self.log().count("sends by mail is not accepted"), 2)
 
-    def failures(self) -> float:
-        return self.metric('beekon_server_alerts_total{channel="mail",result="failed"}') + self.metric(
-            'beekon_server_alerts_total{channel="webhook",result="failed"}')
+    def failures(self, channel: str) -> float:
+        return self.metric(f'beekon_server_alerts_total{{channel="{channel}",result="failed"}}')
+
+    def have_failed(self, mails: float, webhooks: float) -> bool:
+        return self.failures("mail") >= mails and self.failures("webhook") >= webhooks
 
     def happen_at(self, seconds: float):
         from server_support import delivering

@@ -336,6 +336,7 @@ class RuleTexts(Alerts):
         listed = self.ask("GET", "/v1/rules", self.admin).json["rules"]
         self.assertEqual(listed, [{key: value for key, value in rule.items() if key != "secret"}])
         self.assertEqual(listed[0]["webhook"], "https://example.org/…")
+        self.assertIs(self.ask("GET", "/v1/rules", self.admin).json["mail_server"], False)
         self.assertNotIn("secret", self.ask("GET", "/v1/rules", self.admin).body.decode())
         for token in (self.reader, self.sam):
             for method, where in (("GET", "/v1/rules"), ("POST", "/v1/rules"), ("PUT", path), ("DELETE", path)):

@@ -13,7 +13,7 @@ from server_support.postgres import BIN, cluster
 from server_support.server import PROGRAM, Server
 from support.daemon import Beekond
 from support.system_test import SystemTest
-from support.waiting import wait_for
+from support.waiting import PATIENCE, wait_for
 
 # A seed repeats what it chose.
 SEED = 20260615
@@ -80,7 +80,7 @@ class ConservationTests(SystemTest):
         fake, daemon = self.vehicle(server, device)
 
         def stored() -> list:
-            with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True) as database:
+            with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True, timeout=PATIENCE) as database:
                 return [str(uuid.UUID(bytes=row[0])) for row in database.execute("SELECT id FROM locations")]
 
         for _ in range(8):

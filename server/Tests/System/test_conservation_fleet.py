@@ -25,7 +25,7 @@ from support.child import Child
 from support.nginx import NGINX
 from support.ports import new_port, reachable
 from support.system_test import SystemTest
-from support.waiting import wait_for
+from support.waiting import PATIENCE, wait_for
 
 KILLS = int(os.environ.get("BEEKOND_SERVER_KILLS") or "16")
 VEHICLES = 10
@@ -156,7 +156,7 @@ class FleetConservationTests(SystemTest):
             self.assertEqual(vehicle.daemon.rejected_ids(), set(), "nothing was refused for good")
         with contextlib.suppress(AssertionError):
             # The last reports may be on their way to us. What is wrong by then is shown below.
-            wait_for(lambda: not any(account.faults for account in self.accounts()), "the last reports", 5)
+            wait_for(lambda: not any(account.faults for account in self.accounts()), "the last reports")
         accounts = self.accounts()
         silent = [counts for account in accounts for counts in account.silent.values()]
         reported = sum(account.reported for account in accounts)
@@ -189,7 +189,7 @@ class CuttingProxy:
             except OSError:
                 return
             with client, socket.create_connection(("127.0.0.1", self.backend)) as server:
-                client.settimeout(30)
+                client.settimeout(PATIENCE)
                 data = b""
                 while b"\r\n\r\n" not in data:
                     data += client.recv(65_536)

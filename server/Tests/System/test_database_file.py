@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -56,7 +57,7 @@ class GoneTests(FileTest):
         doctor = server.verb("doctor")
         self.assertEqual(doctor.returncode, 1)
         self.assertRegex(doctor.stdout, r"BAD +database: .*(gone|replaced)")
-        self.assertRegex(self.text(server), "(?i)gone or .*replaced")
+        wait_for(lambda: re.search("(?i)gone or .*replaced", self.text(server)), "it is logged")
         self.assertLess(len(self.text(server).splitlines()), 10, "it is said once, not for each upload")
 
     def test_deleted(self):
@@ -223,7 +224,7 @@ class DamageTests(FileTest):
         server.launch()
         wait_for(lambda: "damaged" in self.text(server), "it is logged")
         wait_for(lambda: self.metric(server, "database_is_damaged") == 1, "it is in the metrics")
-        self.assertEqual(self.metric(server, 'database_checks_total{result="damaged"}'), 1)
+        wait_for(lambda: self.metric(server, 'database_checks_total{result="damaged"}') == 1, "it is counted")
         answer = server.ask("GET", "/health/ready")
         self.assertEqual(answer.status, 503)
         self.assertIn("damaged", answer.json["detail"])

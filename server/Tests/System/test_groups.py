@@ -390,7 +390,8 @@ class LinkTests(Fleet):
         self.assertEqual(self.ask("GET", "/v1/shared").status, 401)
 
     def test_a_link_ends(self):
-        van = self.device("van")
+        # The vehicle's number is not that of its link.
+        _, van = self.device("bus"), self.device("van")
         admin = self.under_test.add_user("root", "admin")
         first, second = self.link(van), self.link(van, "--hours", "72")
         path = f"/v1/devices/{van['id']}/links"

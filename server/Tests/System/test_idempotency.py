@@ -68,7 +68,7 @@ class IdempotencyTests(ServerTest):
 
 class FirstUseTests(ServerTest):
     def uses(self, server: Server) -> list:
-        with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True) as database:
+        with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True, timeout=60) as database:
             return [row[0] is not None for row in database.execute("SELECT used FROM tokens WHERE kind = 1 ORDER BY device")]
 
     def test_a_batch_that_is_stored_or_refused_has_shown_its_token(self):

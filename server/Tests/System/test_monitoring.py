@@ -33,8 +33,11 @@ def daemon_names() -> set:
 
 class MonitoringTests(ServerTest):
     def metrics(self) -> str:
-        """Those of a server with a vehicle that has said all that it can say."""
-        server = self.server().start()
+        """Those of a server with a vehicle that has said all that it can say, and with a target that nothing reaches."""
+        path = os.path.join(self.folder, "forward.toml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('[[forward]]\nname = "warehouse"\nurl = "http://127.0.0.1:9/"\n')
+        server = self.server("--config", path).start()
         device = server.add_device("van")
         self.assertEqual(server.post(device["access_token"], envelope(1, status=STATUS)).status, 200)
         return server.ask("GET", "/metrics", server.add_user("ada", "reader")).body.decode()

@@ -21,7 +21,7 @@ from server_support.postgres import BIN, cluster
 from server_support.server import Server, envelope, iso
 from server_support.server_test import ServerTest
 from support.clocks import shim
-from support.waiting import wait_for
+from support.waiting import PATIENCE, wait_for
 
 DAY = 86_400_000
 
@@ -101,12 +101,16 @@ class Newest(ServerTest):
     def test_listeners_are_told_of_a_turn(self):
         self.upload(self.now() - 5000)
         self.shift(0)
-        ahead = self.upload(self.now() + 63_000)[0]
         link = http.client.HTTPConnection("127.0.0.1", self.under_test.port, timeout=60)
         self.addCleanup(link.close)
         link.request("GET", "/v1/live", headers={"Authorization": f"Bearer {self.reader}"})
         stream = link.getresponse()
+        self.assertEqual(stream.readline(), b"event: hello\n")
+        # Before it is, so that it is told also where the upload takes longer than the three seconds that it is too early.
+        ahead = self.upload(self.now() + 63_000)[0]
+        deadline = time.monotonic() + 2 * PATIENCE
         while line := stream.readline():
+            self.assertLess(time.monotonic(), deadline, "it is not told")
             if line.startswith(b"data: ") and json.loads(line[6:]).get("latest", {}).get("id") == ahead:
                 return
         self.fail("the stream has ended")

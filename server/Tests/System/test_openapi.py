@@ -67,7 +67,9 @@ class DescriptionTests(ServerTest):
         assert SCHEMATHESIS
         done = subprocess.run(
             [SCHEMATHESIS, "run", self.under_test.url + "/v1/openapi.json", "-H", f"Authorization: Bearer {token}",
-             "--phases", "examples,coverage,fuzzing", "--max-examples", EXAMPLES, "--seed", "1", "--no-color", *options],
+             "--phases", "examples,coverage,fuzzing", "--max-examples", EXAMPLES, "--seed", "1", "--no-color",
+             # Of an answer, on a machine that may be busy.
+             "--request-timeout", "60", *options],
             cwd=self.folder, capture_output=True, text=True)
         print("schemathesis: " + next((line.strip() for line in done.stdout.splitlines() if "generated" in line), ""))
         self.assertEqual(done.returncode, 0, done.stdout[-6000:] + done.stderr[-2000:])

@@ -109,7 +109,7 @@ class ScreenTests(PageTest):
         page.get_by_role("button", name="Vehicle", exact=True).click()
         page.get_by_role("button", name="Vehicle", exact=True).click()
         wait_for(lambda: self.names(page) == ["Bus 200", "Bus 100"], "the other way round")
-        other = self.page(screen=page.url.split("/", 3)[3])
+        other = self.page(screen=self.address(page).split("/", 3)[3])
         wait_for(lambda: self.names(other) == ["Bus 200", "Bus 100"], "the link shows the same")
 
     def test_a_vehicle_of_which_no_position_is_kept_says_so(self):
@@ -142,7 +142,7 @@ class ScreenTests(PageTest):
         item.click()
         plate = page.get_by_label("The vehicle that is selected")
         plate.get_by_role("heading", name="Courier 8").wait_for()
-        wait_for(lambda: "vehicle=" in page.url, "the address says it")
+        wait_for(lambda: "vehicle=" in self.address(page), "the address says it")
         drawn = self.pixels(page)
         now = page.evaluate("Date.now()")
         fleet.upload(self.server, self.devices["Courier 8"]["access_token"], [
@@ -202,10 +202,10 @@ class ScreenTests(PageTest):
         for _ in range(5):
             slider.press("PageDown")
         self.assertLess(int(slider.input_value()), int(before) - 2 * 3_600_000, "it began at the last location")
-        self.assertIn("t=", page.url)
+        self.assertIn("t=", self.address(page))
         said = page.locator(".readout").inner_text()
         self.assertRegex(said, r"Time (\d+ \w+, )?\d\d:\d\d:\d\d\nSpeed \d+ km/h\nAltitude \d+ m")
-        other = self.page(screen=page.url.split("/", 3)[3])
+        other = self.page(screen=self.address(page).split("/", 3)[3])
         wait_for(lambda: other.locator(".readout").inner_text() == said, "the link shows the same moment")
         # Playback moves it on, and stops.
         page.get_by_label("Speed of the playback").select_option("300")
@@ -253,11 +253,11 @@ class ScreenTests(PageTest):
         page.reload()
         page.locator("dl.sums").get_by_text("101 km/h").wait_for()
         labels = "[...window.drawn].filter(text => /:|^\\d+ [A-Z]/.test(text))"
-        self.assertGreater(len(page.evaluate(labels)), 4)
+        wait_for(lambda: len(page.evaluate(labels)) > 4, "the axis is drawn")
         self.assertEqual([text for text in page.evaluate(labels) if ":" in text], [])
         for _ in range(4):
             page.get_by_role("button", name="Zoom into the chart").click()
-        self.assertTrue([text for text in page.evaluate(labels) if re.fullmatch(r"\d\d:\d\d", text)])
+        wait_for(lambda: [text for text in page.evaluate(labels) if re.fullmatch(r"\d\d:\d\d", text)], "hours are drawn")
 
     def where(self, page) -> list:
         """The middle of the map, as the address has it."""
@@ -337,7 +337,7 @@ class ScreenTests(PageTest):
         page.get_by_text("No locations in this time.").wait_for()
         page.get_by_text("No trips in this time.").wait_for()
         page.get_by_role("button", name="The day before").click()
-        wait_for(lambda: "from=2019-12-30T23:00:00Z" in page.url, "the local day before")
+        wait_for(lambda: "from=2019-12-30T23:00:00Z" in self.address(page), "the local day before")
         page.goto(self.server.url + "/#/vehicle/99999")
         page.get_by_text("There is no vehicle 99999.").wait_for()
         self.assertFalse(page.get_by_role("slider", name="Time").is_visible())
@@ -355,7 +355,7 @@ class ScreenTests(PageTest):
         page.locator("dl.sums").get_by_text(re.compile("5[45] kn")).wait_for()
         units.select_option("km/h")
         page.locator("dl.sums").get_by_text("101 km/h").wait_for()
-        self.assertIn(self.stretch().split("&")[0].replace(":", "%3A"), page.url.replace(":", "%3A"))
+        self.assertIn(self.stretch().split("&")[0].replace(":", "%3A"), self.address(page).replace(":", "%3A"))
         # The browser keeps what was chosen.
         page.reload()
         page.locator("dl.sums").get_by_text("101 km/h").wait_for()
@@ -372,7 +372,7 @@ class ScreenTests(PageTest):
         page = self.page(screen=f"#/vehicle/{self.truck()}?{self.stretch()}", script=drawn, locale="en-US")
         page.wait_for_function("() => [...window.drawn].some(text => /^\\d+ ft$/.test(text)) && window.drawn.has('mph')")
         self.assertEqual(page.evaluate("[...window.drawn].filter(text => /^\\d+ m$/.test(text))"), [])
-        self.assertRegex(page.locator(".leaflet-control-scale").inner_text(), r"^\d+ (mi|ft)$")
+        page.wait_for_function("() => /^\\d+ (mi|ft)$/.test(document.querySelector('.leaflet-control-scale').innerText)")
         page.get_by_role("combobox", name="Units").select_option("kn")
         page.wait_for_function("() => [...window.drawn].some(text => /^\\d+ m$/.test(text)) && window.drawn.has('kn')")
         page.wait_for_function("() => /^\\d+ nmi$/.test(document.querySelector('.leaflet-control-scale').innerText)")
@@ -380,6 +380,8 @@ class ScreenTests(PageTest):
         page.get_by_role("combobox", name="Units").select_option("mph")
         page.goto(f"{self.server.url}/#/fences?at=52.52000,13.40500,13")
         page.get_by_role("heading", name="Fences", exact=True).wait_for()
+        # Not that of the screen before, which goes at this moment.
+        page.locator("dl.sums").wait_for(state="detached")
         line = page.locator(".leaflet-control-scale-line")
         number, unit = line.inner_text().split()
         wide = line.evaluate("element => parseFloat(element.style.width)")

@@ -80,6 +80,12 @@ class OwnMapTests(PageTest):
         page.on("response", lambda answer: answers.append(answer) if "/v1/map/" in answer.url else None)
         return answers
 
+    @staticmethod
+    def wait_all_loaded(page):
+        """Nothing that was asked for is under way."""
+        page.wait_for_function("""() => document.querySelector("img.leaflet-tile-loaded")
+            && !document.querySelector("img.leaflet-tile:not(.leaflet-tile-loaded)")""")
+
     def test_tiles_of_the_file(self):
         page = self.page(screen="#/devices")
         answers: Any = self.asked(page)
@@ -92,11 +98,13 @@ class OwnMapTests(PageTest):
         self.assertEqual(page.locator(".leaflet-control-attribution a[href='https://example.org/map']").count(), 1)
         self.assertEqual(page.locator("canvas[data-layer=ground]").count(), 1, "the built-in map is beneath")
         # Finer than the file has: its finest, enlarged. Coarser, and elsewhere: nothing is asked for.
+        self.wait_all_loaded(page)
         answers.clear()
         page.goto(self.server.url + "/#/map?at=52.52,13.405,16")
         # Playwright tells of answers while it is asked something.
         wait_for(lambda: page.evaluate("1") and answers, "tiles are asked for")
         self.assertEqual({answer.url.split("/map/")[1].split("/")[0] for answer in answers}, {"12"})
+        self.wait_all_loaded(page)
         answers.clear()
         for view in ("52.52,13.405,6", "40.7,-74,11"):
             page.evaluate("view => { location.hash = `#/map?at=${view}`; }", view)

@@ -124,7 +124,8 @@ class SafetyTests(PageTest):
             image.innerHTML = "<img src=x onerror='window.hacked=8'>"; document.body.append(image); }""")
         refused = page.evaluate("fetch('http://127.0.0.1:9/').then(() => 'sent', () => 'refused')")
         self.assertEqual((page.evaluate("window.hacked ?? null"), refused), (None, "refused"))
-        self.assertTrue(any("Content Security Policy" in error for error in self.errors))
+        # Playwright tells of errors while it is asked something.
+        wait_for(lambda: page.evaluate("1") and any("Content Security Policy" in error for error in self.errors), "it is told")
         self.errors.clear()
 
     # MARK: For everybody

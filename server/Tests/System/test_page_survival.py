@@ -2,6 +2,7 @@
 shown is shown, and what cannot is named."""
 from __future__ import annotations
 
+import datetime
 import json
 import sys
 import time
@@ -199,6 +200,10 @@ class OddVehicleTests(PageTest):
         route.fulfill(response=answer, body=json.dumps(document))
 
 
+# Of the stream, when there is nothing to tell.
+ALIVE = b"event: alive\ndata: "
+
+
 class DeadPathTests(PageTest):
     def setUp(self):
         super().setUp()
@@ -208,7 +213,7 @@ class DeadPathTests(PageTest):
         self.server: Any = types.SimpleNamespace(url=self.path.url)
 
     def open_with_a_clock(self):
-        """Signed in, with a clock that can be put forward."""
+        """Signed in, with a clock that stands still unless it is put forward."""
         page = self.page(None)
         page.clock.install()
         page.reload()
@@ -217,7 +222,16 @@ class DeadPathTests(PageTest):
         page.get_by_role("button", name="Sign in").click()
         page.get_by_text("Live", exact=True).wait_for()
         wait_for(lambda: self.path.streams and b"event: hello" in self.path.streams[-1], "the stream has begun")
+        page.clock.pause_at(datetime.datetime.fromtimestamp(page.evaluate("Date.now()") / 1000 + 5, datetime.UTC))
+        # What has passed by then is over with the next sign of life, however long it was.
+        self.live_on(page, self.path.streams[-1].count(ALIVE) + 1)
         return page
+
+    def live_on(self, page, count: int):
+        """Until the page has read that many signs of life."""
+        wait_for(lambda: self.path.streams[-1].count(ALIVE) >= count, "a sign of life")
+        # It has when it has read what was asked for behind it.
+        page.evaluate("fetch('/v1/session').then((answer) => answer.json())")
 
     def test_a_path_that_dies_is_noticed(self):
         page = self.open_with_a_clock()
@@ -237,11 +251,9 @@ class DeadPathTests(PageTest):
     def test_a_path_that_only_has_nothing_to_tell_is_kept(self):
         page = self.open_with_a_clock()
         # With what passes until each of them, more than the page waits for.
-        for count in (1, 2, 3):
+        for _ in range(3):
             page.clock.run_for(12_000)
-            wait_for(lambda: self.path.streams[-1].count(b"event: alive\ndata: ") >= count, "a sign of life")
-            # The page has read it when it has read what was asked for behind it.
-            page.evaluate("fetch('/v1/session').then((answer) => answer.json())")
+            self.live_on(page, self.path.streams[-1].count(ALIVE) + 1)
         page.clock.run_for(12_000)
         page.get_by_text("Live", exact=True).wait_for()
         self.assertEqual(len(self.path.streams), 1)

@@ -89,7 +89,7 @@ class Races(ServerTest):
         self.assertEqual({answer.status for answer in answers}, {201}, answers)
         self.assertEqual(len({answer.json["id"] for answer in answers}), 1)
         self.assertEqual([int(row[0]) for row in self.rows("SELECT uses FROM claims")], [2])
-        statuses = [self.server_for(number).post(answer.json["access_token"], envelope(1)).status
+        statuses = [self.server_for(number).deliver(answer.json["access_token"], envelope(1)).status
                     for number, answer in enumerate(answers)]
         self.assertEqual(collections.Counter(statuses), {401: CLIENTS - 1, 200: 1})
         # Its token has been used: now it is somebody's.
@@ -120,7 +120,7 @@ class Races(ServerTest):
             answers: list[Answer] = []
             while not stop.is_set():
                 root = envelope(3, FIRST_MS + (number * 10_000 + len(answers)) * 10_000)
-                answers.append(self.server_for(number + len(answers)).post(pair["access_token"], root))
+                answers.append(self.server_for(number + len(answers)).deliver(pair["access_token"], root))
                 sent.extend(row["id"] for row in root["locations"])
             return answers
 
@@ -144,7 +144,7 @@ class Races(ServerTest):
         answers = self.at_once(CLIENTS, lambda number: self.exchange(self.server_for(number), pair["refresh_token"]))
         self.assertEqual({answer.status for answer in answers}, {200}, answers)
         good = [answer for number, answer in enumerate(answers)
-                if self.server_for(number).post(answer.json["access_token"], envelope(1)).status == 200]
+                if self.server_for(number).deliver(answer.json["access_token"], envelope(1)).status == 200]
         self.assertEqual(len(good), len(answers))
         statuses = [self.exchange(server, answer.json["refresh_token"]).status for server in self.servers for answer in answers]
         self.assertEqual(collections.Counter(statuses)[200], len(self.servers))
@@ -518,7 +518,7 @@ class SQLiteRaceTests(Races, ServerTest):
         self.servers = [self.server().start()]
 
     def rows(self, statement: str) -> list:
-        with sqlite3.connect(f"file:{self.servers[0].database}?mode=ro", uri=True, timeout=10) as database:
+        with sqlite3.connect(f"file:{self.servers[0].database}?mode=ro", uri=True, timeout=PATIENCE) as database:
             return [[str(uuid.UUID(bytes=cell)) if isinstance(cell, bytes) else cell for cell in row]
                     for row in database.execute(statement)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import sys
 import threading
 import time
@@ -82,9 +83,14 @@ class StandbyTests(FailOverTest):
         waits = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'beekon-server'"
         wait_for(lambda: primary.query(waits), "COMMIT waits for the standby")
         wait_for(lambda: server.ask("GET", "/health/ready").status == 503, "it is not ready")
-        began = time.monotonic()
-        self.assertEqual(server.ask("GET", "/health/ready").status, 503)
-        self.assertLess(time.monotonic() - began, 4, "it promises two seconds")
+
+        def takes() -> float:
+            began = time.monotonic()
+            self.assertEqual(server.ask("GET", "/health/ready").status, 503)
+            return time.monotonic() - began
+
+        # On a busy machine the first need not be; one that waits for the database never is.
+        self.assertLess(min(takes() for _ in range(5)), 4, "it promises two seconds")
 
         def cancel() -> bool:
             for row in primary.query(waits):
@@ -106,7 +112,8 @@ class StandbyTests(FailOverTest):
         server.start()
         answer = server.deliver(token, root)
         self.assertEqual((answer.status, answer.json["duplicates"]), (200, 3))
-        self.assertEqual(standby.has(), primary.has())
+        # COMMIT waits until it is written there, not until it is shown.
+        wait_for(lambda: standby.has() == primary.has(), "the standby has all")
 
     def test_a_primary_that_is_away_is_one_line(self):
         """However many ask, for however long, and whoever listens."""
@@ -123,14 +130,15 @@ class StandbyTests(FailOverTest):
         primary.stop("immediate")
         before = fleet.statuses[503]
         wait_for(lambda: fleet.statuses[503] > before + 300, "they are refused")
-        never(lambda: len(self.log(server)) > 1, "a line for each who asks", 5)
-        self.assertRegex("".join(self.log(server)), "error.*database: ")
+        never(lambda: len(self.log(server)) > 1, lambda: "a line for each who asks: " + "".join(self.log(server)), 5)
+        wait_for(lambda: re.search("error.*database: ", "".join(self.log(server))), "a line in the log")
         primary.start()
         fleet.go_on(100)
         fleet.end()
         self.account(fleet, primary, "an outage")
+        answers = r"PostgreSQL at 127.0.0.1:\d+ answers, on timeline 1, after \d+ s"
+        wait_for(lambda: re.search(answers, self.log(server)[-1]), "that it answers is told")
         lines = self.log(server)
-        self.assertRegex(lines[-1], r"PostgreSQL at 127.0.0.1:\d+ answers, on timeline 1, after \d+ s")
         self.assertEqual(len(lines), 2, "".join(lines))
 
     def test_lists_from_a_standby(self):

@@ -7,6 +7,8 @@ import shutil
 from typing import Any
 
 CHROMIUM = shutil.which("chromium") or ""
+# Seconds for whatever a browser does: on a machine that is busy it may take minutes to start.
+LONG = 180
 
 
 def playwright() -> Any:
@@ -30,7 +32,7 @@ class Browser:
     def __init__(self):
         self._driver = playwright().sync_playwright().start()
         # As root, Chromium has no sandbox; what it shows here is our own page alone.
-        self.chromium = self._driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        self.chromium = self._driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=1000 * LONG)
 
     def close(self):
         self.chromium.close()

@@ -10,6 +10,7 @@ import unittest
 from server_support.postgres import BIN, cluster
 from server_support.server import Server
 from server_support.server_test import ServerTest
+from support.waiting import PATIENCE
 
 
 class OnSQLite(ServerTest):
@@ -19,12 +20,12 @@ class OnSQLite(ServerTest):
 
     def rows(self, statement: str) -> list:
         path = os.path.join(self.folder, "server.db")
-        with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30) as database:
+        with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=PATIENCE) as database:
             return [[None if value is None else str(value) for value in row] for row in database.execute(statement)]
 
     def write(self, statement: str):
         """Beside the server, if it runs."""
-        with contextlib.closing(sqlite3.connect(os.path.join(self.folder, "server.db"), timeout=30)) as database:
+        with contextlib.closing(sqlite3.connect(os.path.join(self.folder, "server.db"), timeout=PATIENCE)) as database:
             database.executescript(statement)
 
     def keep(self, table: str, condition: str):

@@ -7,6 +7,7 @@ import struct
 import threading
 
 from support.mosquitto import packet, receive, text
+from support.waiting import PATIENCE
 
 
 class Listener:
@@ -15,7 +16,7 @@ class Listener:
     def __init__(self, port: int, login: tuple[str, str] | None = None):
         # Topic, user properties and body.
         self.messages: list[tuple[str, dict, bytes]] = []
-        self.link = socket.create_connection(("127.0.0.1", port), 10)
+        self.link = socket.create_connection(("127.0.0.1", port), PATIENCE)
         who = text("listener") + b"".join(text(part) for part in login or ())
         self.link.sendall(packet(0x10, text("MQTT") + bytes((5, 0xC2 if login else 0x02, 0, 0, 0)) + who))
         kind, answer = receive(self.link)

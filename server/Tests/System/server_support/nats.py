@@ -10,7 +10,7 @@ import unittest
 
 from support.child import Child
 from support.ports import new_port, reachable
-from support.waiting import wait_for
+from support.waiting import PATIENCE, wait_for
 
 NATS = shutil.which("nats-server") or shutil.which("nats-server", path="/usr/local/sbin:/usr/sbin")
 needs_nats = unittest.skipUnless(NATS, "no nats-server: 'make deps' installs it")
@@ -47,7 +47,7 @@ class Nats:
     """A client, which asks one thing after the other."""
 
     def __init__(self, port: int, login: dict | None = None):
-        self.link = socket.create_connection(("127.0.0.1", port), 10)
+        self.link = socket.create_connection(("127.0.0.1", port), PATIENCE)
         self.reader = self.link.makefile("rb")
         assert self.reader.readline().startswith(b"INFO ")
         how = {"verbose": False, "headers": True, "no_responders": True, "lang": "test", **(login or {})}

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from server_support import fleet
-from server_support.browser import Browser
+from server_support.browser import LONG, Browser
 from server_support.server import PROGRAM, Server
 
 
@@ -42,7 +42,7 @@ class PageTest(unittest.TestCase):
         context = self.browser.context(**options)
         self.addCleanup(context.close)
         page = context.new_page()
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(1000 * LONG)
         home = urlsplit(self.server.url).netloc
         page.on("request", lambda request: self.foreign.extend(
             [request.url] if urlsplit(request.url).netloc not in (home, "") else []))
@@ -59,6 +59,11 @@ class PageTest(unittest.TestCase):
             page.get_by_role("button", name="Sign in").click()
             page.get_by_text("Live", exact=True).wait_for()
         return page
+
+    @staticmethod
+    def address(page) -> str:
+        """As the browser has it by now: of what `page.url` says Playwright hears while it is asked something else."""
+        return page.evaluate("location.href")
 
     def tearDown(self):
         self.assertEqual((self.foreign, self.errors), ([], []))

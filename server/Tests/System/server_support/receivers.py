@@ -15,7 +15,7 @@ import json
 import threading
 import time
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from support.ports import new_port
@@ -30,6 +30,8 @@ class Call:
     path: str
     headers: dict
     body: bytes
+    # By a clock of no beginning, in seconds.
+    came: float = field(default_factory=time.monotonic)
 
     @property
     def id(self) -> str:
@@ -102,13 +104,15 @@ class Hook:
             return
         call = Call(request.path, {name.lower(): value for name, value in request.headers.items()}, body)
         name = call.headers.get("webhook-id", "")
+        # Whoever sees the call may change how the next ones are answered.
+        way = self.ways.get(call.path, 204)
         with self.lock:
             self.calls.append(call)
             self.under_way[name] += 1
             if self.under_way[name] > 1:
                 self.at_once.add(name)
         try:
-            self.answer(request, self.ways.get(call.path, 204))
+            self.answer(request, way)
         finally:
             with self.lock:
                 self.under_way[name] -= 1

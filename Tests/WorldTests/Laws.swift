@@ -8,6 +8,10 @@ final class Laws {
     private(set) var violations: [String] = []
     /// For each row that was announced as stored: when its fix was.
     private(set) var stored: [String: Timestamp] = [:]
+    /// Which of these are entries into geofences, and exits.
+    fileprivate private(set) var crossings: Set<String> = []
+    /// By geofence, as long as that is known: what the latest event of it was.
+    private var latestCrossings: [String: Crossing.Kind] = [:]
     /// Whether a COMMIT may have failed lately.
     var mayHaveFailed: () -> Bool = { false }
     /// Rows that were sent before they were announced.
@@ -23,8 +27,10 @@ final class Laws {
     }
 
     /// One more destination is owed every row.
-    func addDestination(_ name: DestinationName) -> DeliveryLaws {
-        let delivery = DeliveryLaws(name, self)
+    ///
+    /// - Parameter carriesCrossings: the events of geofences, too.
+    func addDestination(_ name: DestinationName, carriesCrossings: Bool) -> DeliveryLaws {
+        let delivery = DeliveryLaws(name, self, carriesCrossings: carriesCrossings)
         deliveries.append(delivery)
         return delivery
     }
@@ -33,6 +39,22 @@ final class Laws {
         stored[location.id.description] = location.fix.time
         early.remove(location.id.description)
     }
+
+    /// An event of a geofence.
+    func stored(_ event: SimulatedMachine.Holding.Event) {
+        guard stored[event.id] == nil else { return }
+        // docs/geofences-and-motion.md, "Geofences": there are never two entries in a row, nor two exits.
+        if latestCrossings[event.geofence] == event.kind {
+            broken("two times \(event.kind) in a row of geofence \(event.geofence)")
+        }
+        latestCrossings[event.geofence] = event.kind
+        stored[event.id] = event.time
+        crossings.insert(event.id)
+        early.remove(event.id)
+    }
+
+    /// A geofence is another, or may be.
+    func changed(geofence: String) { latestCrossings[geofence] = nil }
 
     /// What a deletion is about that is asked for now: whatever is stored.
     ///
@@ -58,22 +80,24 @@ final class Laws {
     /// - Parameter isDurable: all that was answered must be there.
     func found(_ holding: SimulatedMachine.Holding, isDurable: Bool) {
         let gone = stored.keys.filter { row in
-            holding.rows[row] == nil && !perhapsDeleted.contains(row)
-                && !deliveries.allSatisfy { $0.has(row) }
+            !holding.has(row) && !perhapsDeleted.contains(row)
+                && !deliveries.allSatisfy { $0.has(row) || !$0.isOwed(row) }
         }
         // docs/durability.md, "Stored means committed", and, for `durability = "normal"`, "Where it ends".
         if let first = gone.min(), isDurable {
             broken("\(gone.count) rows that were stored are gone, among them \(first)")
         }
         for id in gone { stored[id] = nil }
+        // The state of its geofence has gone with it.
+        if !crossings.isDisjoint(with: gone) { latestCrossings = [:] }
         // docs/durability.md, "Deleted means erased".
-        let back = deleted.intersection(holding.rows.keys)
+        let back = deleted.filter { holding.has($0) }
         if let first = back.min() { broken("row \(first), which was deleted, is back") }
         // The same: their freezing may be undone, and then they go out in another batch.
         for delivery in deliveries {
             if !isDurable {
                 delivery.reopen { id, batch in
-                    !holding.batches.contains(id) && batch.contains { holding.rows[$0] != nil }
+                    !holding.batches.contains(id) && batch.contains { holding.has($0) }
                 }
             }
             delivery.died()
@@ -81,6 +105,7 @@ final class Laws {
         early = []
         // Committed, and not announced any more.
         stored.merge(holding.rows) { known, _ in known }
+        for event in holding.events { stored(event) }
     }
 
     /// docs/durability.md, "Stored means committed": sent is only what is stored. A COMMIT that has failed may have reached the disk
@@ -109,6 +134,7 @@ final class Laws {
 final class DeliveryLaws {
     let name: DestinationName
     private unowned let laws: Laws
+    private let carriesCrossings: Bool
     /// Batches that the server has refused for good.
     private var refused: Set<String> = []
     /// Batches whose rows may go out in others: one of them was deleted, or the server has refused the batch for good, and other
@@ -121,13 +147,16 @@ final class DeliveryLaws {
     /// What the server has: by the id of the row, in which batches.
     var rows: () -> [String: Set<String>] = { [:] }
 
-    fileprivate init(_ name: DestinationName, _ laws: Laws) {
-        (self.name, self.laws) = (name, laws)
+    fileprivate init(_ name: DestinationName, _ laws: Laws, carriesCrossings: Bool) {
+        (self.name, self.laws, self.carriesCrossings) = (name, laws, carriesCrossings)
     }
 
     func broken(_ what: String) { laws.broken(what) }
 
     fileprivate func has(_ row: String) -> Bool { rows()[row] != nil }
+
+    /// docs/upload.md, "Formats": not every one carries the events of geofences.
+    fileprivate func isOwed(_ row: String) -> Bool { carriesCrossings || !laws.crossings.contains(row) }
 
     fileprivate func reopen(_ isMeant: (String, Set<String>) -> Bool) {
         for (id, batch) in batches where isMeant(id, batch) { reopened.insert(id) }
@@ -174,7 +203,7 @@ final class DeliveryLaws {
             laws.broken("row \(first) is a dead letter, and was never refused for good")
         }
         let lost = laws.stored.keys.filter {
-            rows[$0] == nil && !laws.perhapsDeleted.contains($0) && !deadLetters.contains($0)
+            rows[$0] == nil && isOwed($0) && !laws.perhapsDeleted.contains($0) && !deadLetters.contains($0)
         }
         if let first = lost.min() { laws.broken("\(lost.count) rows are lost, among them \(first)") }
         // docs/durability.md, "Retries are identical": a row is in one batch, unless that had to be made anew.

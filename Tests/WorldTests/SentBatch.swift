@@ -8,7 +8,7 @@ import FoundationEssentials
 /// What of a request the laws are about, whatever its format.
 struct SentBatch {
     let id: String
-    /// Ids of its rows.
+    /// Ids of its rows, and of its events of geofences.
     let rows: [String]
     /// Unpacked.
     let text: [UInt8]
@@ -24,7 +24,7 @@ struct SentBatch {
         switch format {
         case .beekon:
             guard let batch = try? json.decode(BeekonBatch.self, from: data) else { return nil }
-            (id, rows) = (batch.id, batch.locations.map(\.id))
+            (id, rows) = (batch.id, (batch.locations + batch.crossings).map(\.id))
         case .overland:
             guard let key, let batch = try? json.decode(OverlandBatch.self, from: data) else { return nil }
             (id, rows) = (String(key), batch.locations.map(\.properties.id))
@@ -44,10 +44,12 @@ struct SentBatch {
     private struct BeekonBatch: Decodable {
         let id: String
         let locations: [Row]
+        let crossings: [Row]
 
         private enum CodingKeys: String, CodingKey {
             case id = "batch_id"
             case locations
+            case crossings = "geofence_events"
         }
     }
 

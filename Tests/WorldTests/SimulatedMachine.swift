@@ -5,6 +5,7 @@ import Linux
 import SQLite
 import SimulatedDisk
 import Support
+import Tracking
 
 /// The vehicle's disk and its power: what the disk does to the process on it, and at which place that dies.
 ///
@@ -34,11 +35,13 @@ final class SimulatedMachine {
     private var trouble: Trouble?
     private var fullUntil: BootInstant?
     private var failedSyncs = 0
+    /// Files of tokens do not open: a run as root has left them, or the disk does not give them.
+    private var lockedTokens: (until: BootInstant, code: Int32)?
     /// What the world itself does meets no fault.
     private var isOwn = false
 
     /// All that is counted.
-    static let eventNames = ["EIO", "cut", "failing disk", "full disk", "kill"]
+    static let eventNames = ["EIO", "cut", "failing disk", "full disk", "kill", "unreadable tokens"]
     static let directory = "/state"
     /// Another's, on the same disk.
     private static let elsewhere = "/elsewhere"
@@ -61,12 +64,19 @@ final class SimulatedMachine {
     private func judge(_ operation: SimulatedDisk.Operation) -> SimulatedDisk.Answer {
         if isOwn { return .goOn }
         if isLast { return .die }
+        if let lockedTokens, operation.kind == .open, Self.isTokens(operation.path) {
+            return .fail(lockedTokens.code)
+        }
         guard let trouble, trouble.kinds.contains(operation.kind), now() < trouble.until,
             random.chance(trouble.chance)
         else { return .goOn }
         if operation.kind == .sync { failedSyncs += 1 }
         count("EIO")
         return .fail(EIO)
+    }
+
+    private static func isTokens(_ path: String) -> Bool {
+        path.hasPrefix(directory + "/tokens") && !path.hasSuffix(".tmp")
     }
 
     /// One more thing is done to the world.
@@ -97,6 +107,22 @@ final class SimulatedMachine {
         let left = Int(exp(Double.random(in: 0...log(600.0), using: &random))) - 1
         death = (random.chance(0.4) ? .cut : .kill, left)
     }
+
+    /// The process is to die at one of the next things that it does, unless it is to die already.
+    func doom(within effects: Int, using random: inout SeededGenerator) {
+        guard death == nil else { return }
+        death = (random.chance(0.4) ? .cut : .kill, Int.random(in: 0..<effects, using: &random))
+    }
+
+    /// Tokens cannot be read for a while.
+    func lockTokens(using random: inout SeededGenerator) {
+        let seconds = Double.random(in: 1...1800, using: &random)
+        lockedTokens = (now().advanced(bySeconds: seconds), random.chance(0.5) ? EACCES : EIO)
+        count("unreadable tokens")
+    }
+
+    /// Tokens may count as unreadable.
+    var hidesTokens: Bool { lockedTokens != nil || latestTrouble.advanced(bySeconds: 120) > now() }
 
     var isDoomed: Bool { death != nil }
     /// The latest moment at which the disk was not as it should be.
@@ -162,12 +188,13 @@ final class SimulatedMachine {
         if isTroubled { latestTrouble = now() }
         if let trouble, trouble.until <= now() { self.trouble = nil }
         if let fullUntil, fullUntil <= now() { empty() }
+        if let lockedTokens, lockedTokens.until <= now() { self.lockedTokens = nil }
     }
 
     /// All faults end.
     func mend() {
         settle()
-        (trouble, death) = (nil, nil)
+        (trouble, death, lockedTokens) = (nil, nil, nil)
         empty()
     }
 
@@ -187,10 +214,22 @@ final class SimulatedMachine {
     /// What a database holds: its rows, with when their fixes were, those that a server has refused included;
     /// and frozen batches.
     struct Holding {
+        /// An entry into a geofence, or an exit.
+        struct Event {
+            let id: String
+            let geofence: String
+            let kind: Crossing.Kind
+            let time: Timestamp
+        }
+
         var rows: [String: Timestamp] = [:]
+        /// In the order in which they happened, those that a server has refused first.
+        var events: [Event] = []
         var batches: Set<String> = []
         /// By destination: rows that its server has refused for good.
         var deadLetters: [String: Set<String>] = [:]
+
+        func has(_ row: String) -> Bool { rows[row] != nil || events.contains { $0.id == row } }
     }
 
     /// What a start on a sound disk would find, and its own files' handles.
@@ -208,7 +247,21 @@ final class SimulatedMachine {
                 guard let id = UUIDv7(bytes: rows.blob(0)) else { continue }
                 holding.rows[id.description] = Timestamp(milliseconds: rows.integer(1))
             }
-            let letters = try db.prepare("SELECT id, destination FROM rejected")
+            // The codes of entries and exits are the first two.
+            let events = try db.prepare(
+                """
+                SELECT id, subject, kind, ts FROM rejected_events WHERE kind < 2 \
+                UNION ALL SELECT id, subject, kind, ts FROM (SELECT * FROM events WHERE kind < 2 ORDER BY seq)
+                """)
+            while try events.step() {
+                guard let id = UUIDv7(bytes: events.blob(0)), let geofence = events.text(1) else { continue }
+                holding.events.append(
+                    Holding.Event(
+                        id: id.description, geofence: geofence, kind: events.integer(2) == 0 ? .enter : .exit,
+                        time: Timestamp(milliseconds: events.integer(3))))
+            }
+            let letters = try db.prepare(
+                "SELECT id, destination FROM rejected UNION ALL SELECT id, destination FROM rejected_events")
             while try letters.step() {
                 guard let id = UUIDv7(bytes: letters.blob(0)), let name = letters.text(1) else { continue }
                 holding.deadLetters[name, default: []].insert(id.description)

@@ -104,6 +104,11 @@ final class SimulatedProcess {
         hasRead ? hub.board.readerSnapshot.state == .tracking : nil
     }
 
+    /// Why the credentials of a destination are of no use, as it shows.
+    func death(of name: DestinationName) -> AuthRecord.Death? {
+        hub.uploaders[name]?.snapshot.auth.death
+    }
+
     /// When a thread has something to do, if nothing comes before.
     var wakeUp: BootInstant? { rests.compactMap(\.end).min() }
 

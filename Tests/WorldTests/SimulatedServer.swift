@@ -43,6 +43,8 @@ final class SimulatedServer {
     private(set) var requests = 0
     let name: DestinationName
     let format: Format
+    /// Makes its tokens; nil: it takes requests without.
+    var endpoint: SimulatedTokenEndpoint?
     private var random: SeededGenerator
     private let laws: DeliveryLaws
 
@@ -52,12 +54,23 @@ final class SimulatedServer {
         self.laws = laws
     }
 
-    /// The first byte of a request has been sent.
-    ///
+    var url: String {
+        endpoint.map { "https://\($0.host)/\(name.text)" } ?? "https://\(name.text).example/"
+    }
+
+    /// The first byte of a request has been sent, to it or to its token endpoint.
+    func answer(to body: [UInt8], _ options: HTTPOptions) -> SimulatedAnswer {
+        if let endpoint, options.url == endpoint.url { return endpoint.answer(to: body, options) }
+        let (fate, delay, batch) = fate(of: body, options)
+        return SimulatedAnswer(fate.outcome(format), after: delay) { [unowned self] in heard(fate, batch) }
+    }
+
     /// - Returns: also the id of the batch.
-    func fate(of body: [UInt8], _ options: HTTPOptions) -> (Fate, delay: Double, batch: String) {
+    private func fate(of body: [UInt8], _ options: HTTPOptions) -> (Fate, delay: Double, batch: String) {
         requests += 1
-        let fate = draw()
+        let drawn = draw()
+        let fate = isAdmitted(options) ? drawn : drawn.withoutToken
+        if fate == .unauthorised { endpoint?.laws.refused() }
         fates[fate, default: 0] += 1
         trace("request \(requests) to \(name.text) of \(body.count) bytes: \(fate)")
         let batch = read(body, options, fate)
@@ -66,6 +79,15 @@ final class SimulatedServer {
         case .timeout, .takenAndTimeout: return (fate, 60, batch)
         default: return (fate, Double.random(in: 0.01...2, using: &random), batch)
         }
+    }
+
+    private func isAdmitted(_ options: HTTPOptions) -> Bool {
+        if let endpoint { return endpoint.admits(options) }
+        // docs/authentication.md, "Where tokens and secrets may go".
+        if SimulatedTokenEndpoint.bearer(options) != nil {
+            laws.broken("\(name.text) gets a token of another's")
+        }
+        return true
     }
 
     private func draw() -> Fate {
@@ -81,7 +103,7 @@ final class SimulatedServer {
     }
 
     /// The process has heard what has become of it.
-    func heard(_ fate: Fate, _ batch: String) {
+    private func heard(_ fate: Fate, _ batch: String) {
         if fate == .taken || fate == .takenLate { laws.accepted(batch) }
     }
 
@@ -100,7 +122,20 @@ final class SimulatedServer {
     }
 }
 
-/// The way to that server from one process.
+/// What a request comes to, and when.
+struct SimulatedAnswer {
+    let outcome: HTTPOutcome
+    /// Seconds.
+    let delay: Double
+    /// Called when the process hears of it.
+    let heard: () -> Void
+
+    init(_ outcome: HTTPOutcome, after delay: Double, heard: @escaping () -> Void = {}) {
+        (self.outcome, self.delay, self.heard) = (outcome, delay, heard)
+    }
+}
+
+/// The way to that server, and to its token endpoint, from one process.
 final class SimulatedTransport: HTTPTransport {
     private let server: SimulatedServer
     /// The time by now.
@@ -108,7 +143,7 @@ final class SimulatedTransport: HTTPTransport {
     private var request: (body: [UInt8], options: HTTPOptions)?
     /// Nothing is heard any more: the process has died.
     private var isDeaf = false
-    private var answer: (fate: SimulatedServer.Fate, batch: String, at: BootInstant)?
+    private var answer: (SimulatedAnswer, at: BootInstant)?
 
     init(_ server: SimulatedServer, clock: @escaping () -> BootInstant) {
         self.server = server
@@ -129,8 +164,8 @@ final class SimulatedTransport: HTTPTransport {
             let (goes, isHeard) = server.post()
             isDeaf = !isHeard
             guard goes else { return .underway }
-            let (fate, delay, batch) = server.fate(of: request.body, request.options)
-            answer = (fate, batch, clock().advanced(bySeconds: delay))
+            let answer = server.answer(to: request.body, request.options)
+            self.answer = (answer, clock().advanced(bySeconds: answer.delay))
             return .underway
         }
         if isDeaf { return .underway }
@@ -139,8 +174,8 @@ final class SimulatedTransport: HTTPTransport {
         }
         guard answer.at <= clock() else { return .underway }
         self.answer = nil
-        server.heard(answer.fate, answer.batch)
-        return .ended(answer.fate.outcome(server.format))
+        answer.0.heard()
+        return .ended(answer.0.outcome)
     }
 
     func rest(now: BootInstant) -> Rest { Rest(until: answer?.at ?? now) }
@@ -165,30 +200,41 @@ extension SimulatedServer.Fate {
     /// Sending the same again to the same place is of no use.
     fileprivate var isFinal: Bool { self == .page || self == .notFound || self == .tooLarge }
 
-    fileprivate func outcome(_ format: Format) -> HTTPOutcome {
+    /// What a server says instead that gets no good token with the request.
+    fileprivate var withoutToken: Self {
         switch self {
-        // The app Overland demands that of its servers.
-        case .taken, .takenLate: Self.answered(200, format == .overland ? #"{"result":"ok"}"# : "{}")
-        case .takenAndLost, .lost: Self.failure("the connection was lost", wasSent: true)
-        case .unreachable: Self.failure("no route to host", wasSent: false)
-        case .timeout, .takenAndTimeout: Self.failure("the time is over", wasSent: true, isTimeout: true)
-        case .page: Self.answered(200, "<!DOCTYPE html><html><body>Sign in</body></html>")
-        case .unavailable: Self.answered(503, headers: ["Retry-After: 120"])
-        case .tooMany: Self.answered(429)
-        case .internalError: Self.answered(500)
-        case .notFound: Self.answered(404)
-        case .unauthorised: Self.answered(401)
-        case .tooLarge: Self.answered(413)
+        case .taken, .takenLate: .unauthorised
+        case .takenAndLost: .lost
+        case .takenAndTimeout: .timeout
+        default: self
         }
     }
 
-    private static func failure(_ message: String, wasSent: Bool, isTimeout: Bool = false) -> HTTPOutcome {
+    fileprivate func outcome(_ format: Format) -> HTTPOutcome {
+        switch self {
+        // The app Overland demands that of its servers.
+        case .taken, .takenLate: .answered(200, format == .overland ? #"{"result":"ok"}"# : "{}")
+        case .takenAndLost, .lost: .failed("the connection was lost", wasSent: true)
+        case .unreachable: .failed("no route to host", wasSent: false)
+        case .timeout, .takenAndTimeout: .failed("the time is over", wasSent: true, isTimeout: true)
+        case .page: .answered(200, "<!DOCTYPE html><html><body>Sign in</body></html>")
+        case .unavailable: .answered(503, headers: ["Retry-After: 120"])
+        case .tooMany: .answered(429)
+        case .internalError: .answered(500)
+        case .notFound: .answered(404)
+        case .unauthorised: .answered(401)
+        case .tooLarge: .answered(413)
+        }
+    }
+}
+
+extension HTTPOutcome {
+    static func failed(_ message: String, wasSent: Bool, isTimeout: Bool = false) -> HTTPOutcome {
         .failure(
             TransportFailure(kind: .network, message: message, wasSent: wasSent, isTimeout: isTimeout))
     }
 
-    private static func answered(_ status: Int, _ body: String = "{}", headers: [String] = []) -> HTTPOutcome
-    {
+    static func answered(_ status: Int, _ body: String = "{}", headers: [String] = []) -> HTTPOutcome {
         var head = AnswerHead()
         for line in ["HTTP/1.1 \(status) Words"] + headers + [""] {
             Array((line + "\r\n").utf8).withUnsafeBytes { _ = head.read($0) }

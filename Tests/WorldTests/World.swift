@@ -24,14 +24,21 @@ final class World {
     private(set) var digest: UInt64 = 0xCBF2_9CE4_8422_2325
     let laws = Laws()
     private(set) var servers: [SimulatedServer] = []
+    private(set) var endpoints: [SimulatedTokenEndpoint] = []
     private(set) var machine = SimulatedMachine(seed: 0) { instant(0) }
     private var receiver = SimulatedReceiver { instant(0) }
     private var random: SeededGenerator
+    /// For what came later into the world: what a seed drew before stays what it was.
+    private var later: SeededGenerator
     private var settings = Settings()
     private var process: SimulatedProcess?
     private var revision = 0
     private var nextToken = 1
     private var asked: [Int: Question] = [:]
+    private var isConcluding = false
+    private var hasGeofences = false
+    /// By name: those that there are, as far as that is known.
+    private var geofences: [String: Geofence] = [:]
     /// What was answered last: whether it tracks.
     private var isTracking: Bool?
     private var drive = Drive()
@@ -40,6 +47,10 @@ final class World {
     /// What a client waits for.
     private enum Question {
         case start, stop, sync
+        /// A geofence is added, with another outline or the one that it has, or removed.
+        case geofence(id: String, Geofence?)
+        /// New tokens are given to the owner of this endpoint.
+        case seed(SimulatedTokenEndpoint, TokenLaws.Pair, Tokens, at: BootInstant)
         /// Deletion of these rows, and perhaps of some that have come since that moment.
         case deletion(before: Timestamp?, rows: Set<String>, at: BootInstant)
 
@@ -48,6 +59,9 @@ final class World {
             case .start: "start"
             case .stop: "stop"
             case .sync: "sync"
+            case .geofence(let id, let fence): "\(fence == nil ? "remove" : "add") geofence \(id)"
+            case .seed(let endpoint, let pair, _, _):
+                "new tokens of \(endpoint.owner.text), seed \(pair.seed)"
             case .deletion(let cutoff, let rows, _):
                 "delete \(rows.count) rows before \(cutoff?.iso8601 ?? "now")"
             }
@@ -73,11 +87,14 @@ final class World {
 
     /// 2027-03-15T08:00:00Z at boot.
     private static let boot = Timestamp(milliseconds: 1_805_097_600_000)
+    /// Degrees, always.
+    private static let latitude = 52.5
     /// Metres of a degree of longitude where it drives.
     private static let degree = 67_700.0
 
     init(seed: UInt64) throws {
         random = SeededGenerator(seed: seed)
+        later = SeededGenerator(seed: seed ^ 0x5EED_0F5E_ED0F_5EED)
         drive.changesAt = now
         settings.tracking.intervalSeconds = Double([1, 5, 10, 30].randomElement(using: &random) ?? 10)
         settings.tracking.distanceMeters = 0
@@ -85,6 +102,7 @@ final class World {
         // Longer than any life: what is deleted for its age was deleted for a wrong clock.
         settings.store.unsentDays = random.chance(0.5) ? 1 : 0
         try drawDestinations()
+        hasGeofences = later.chance(0.5)
         receiver = SimulatedReceiver { [unowned self] in now }
         machine = SimulatedMachine(seed: random.next()) { [unowned self] in now }
         laws.mayHaveFailed = { [unowned self] in
@@ -94,6 +112,10 @@ final class World {
         for server in servers {
             server.post = { [unowned self] in machine.post() }
             server.trace = { [unowned self] in trace($0) }
+        }
+        for endpoint in endpoints {
+            endpoint.trace = { [unowned self] in trace($0) }
+            endpoint.disturb = { [unowned self, unowned endpoint] in disturb(endpoint) }
         }
         try boot()
     }
@@ -111,12 +133,30 @@ final class World {
             let format = random.chance(0.5) ? .beekon : Self.formats.randomElement(using: &random) ?? .beekon
             // A request for each row: fewer of them.
             if format == .owntracks { settings.tracking.intervalSeconds = 30 }
-            let delivery = laws.addDestination(name)
+            let delivery = laws.addDestination(
+                name, carriesCrossings: format == .beekon || format == .owntracks)
             let server = SimulatedServer(name, format, seed: random.next(), delivery)
             delivery.rows = { [unowned server] in server.rows }
             servers.append(server)
         }
+        drawTokens()
         try drawSync()
+    }
+
+    /// In half of all seeds some servers want tokens: their own, or those of main.
+    private func drawTokens() {
+        guard later.chance(0.5) else { return }
+        for server in servers where later.chance(0.7) {
+            if let main = servers[0].endpoint, later.chance(0.4) {
+                server.endpoint = main
+                continue
+            }
+            let endpoint = SimulatedTokenEndpoint(of: server.name, seed: later.next(), laws) {
+                [unowned self] in now
+            }
+            server.endpoint = endpoint
+            endpoints.append(endpoint)
+        }
     }
 
     /// How each destination gets its rows.
@@ -124,13 +164,16 @@ final class World {
         var tables: [Settings.Destination] = []
         for server in servers {
             var sync = Settings.Sync()
-            sync.url = "https://\(server.name.text).example/"
+            sync.url = server.url
+            let sharesMain = server.endpoint.map { $0.owner != server.name } ?? false
+            if !sharesMain { sync.auth = server.endpoint?.settings }
             sync.batchSize = [1, 7, 50, 100, 500].randomElement(using: &random) ?? 100
             sync.syncThreshold = [0, 1, 20].randomElement(using: &random) ?? 0
             sync.intervalSeconds = [60, 300, 900].randomElement(using: &random) ?? 300
             sync.format = try Self.format(server.format, batchSize: &sync.batchSize)
             if server.format.traits.isForeign { sync.onReject = .keep }
-            tables.append(Settings.Destination(name: server.name.text, sync: sync))
+            tables.append(
+                Settings.Destination(name: server.name.text, sync: sync, sharesMainTokens: sharesMain))
         }
         settings.sync = tables.removeFirst().sync
         settings.destinations = tables
@@ -173,24 +216,46 @@ final class World {
 
     /// Everything is as it should be: all must arrive in time.
     private func conclude() throws {
+        isConcluding = true
         for server in servers { server.mood = .good }
+        for endpoint in endpoints { endpoint.mood = .good }
         machine.mend()
         (systemClock, drive.error) = (SystemClock(), 0)
         ask(.stop)
         let size = settings.allDestinations.map(\.sync.batchSize).min() ?? 1
         let batches = Double(process?.pending ?? 0) / Double(size)
-        let patience = Self.patience + batches * SimulatedServer.longestAnswer
+        // The longest pause of the token endpoint's is one more.
+        let patience =
+            Self.patience * (endpoints.isEmpty ? 1 : 2) + batches * SimulatedServer.longestAnswer
         let deadline = now.advanced(bySeconds: patience)
         while laws.violations.isEmpty, process?.pending != 0 || isTracking != false {
             guard now < deadline else {
                 let pending = process?.pending ?? 0
                 return laws.broken("\(pending) rows are pending after \(patience) s without a fault")
             }
+            restoreTokens()
             try live(until: now.advanced(bySeconds: 10))
         }
         release()
         guard laws.violations.isEmpty else { return }
         laws.ended(try machine.look { _ = try SimulatedProcess.open($0, settings) }.0)
+    }
+
+    /// What people do about credentials that are dead.
+    private func restoreTokens() {
+        for endpoint in endpoints {
+            switch process?.death(of: endpoint.owner) {
+            // What could not be read is read again.
+            case nil, .key: break
+            default: if !isAskedForTokens(of: endpoint) { giveTokens(of: endpoint) }
+            }
+        }
+    }
+
+    private func isAskedForTokens(of endpoint: SimulatedTokenEndpoint) -> Bool {
+        asked.values.contains {
+            if case .seed(let one, _, _, _) = $0, one === endpoint { true } else { false }
+        }
     }
 
     /// Seconds: the longest interval of the schedule, the longest back-off, and some.
@@ -205,6 +270,7 @@ final class World {
         case 3: askForDeletion(before: random.chance(0.3) ? nil : time.advanced(bySeconds: -300))
         case 4: ask(isTracking == true ? .stop : .start)
         case 5:
+            for endpoint in endpoints { endpoint.reconfigure() }
             try drawSync()
             configure()
         case 6:
@@ -224,7 +290,62 @@ final class World {
             let all = random.chance(0.3)
             let one = servers.randomElement(using: &random)
             for server in servers where all || server === one { server.mood = mood }
+            if all { for endpoint in endpoints { endpoint.mood = mood } }
         }
+        if hasGeofences, later.chance(0.5) { changeGeofences() }
+        for endpoint in endpoints {
+            if later.chance(0.4) {
+                endpoint.mood = SimulatedServer.Mood.allCases.randomElement(using: &later) ?? .good
+            }
+            let isDead = process?.death(of: endpoint.owner) != nil
+            if later.chance(isDead ? 0.5 : 0.02) { giveTokens(of: endpoint) }
+        }
+    }
+
+    /// Somebody adds a geofence on the way of the vehicle or around it, adds one again, or removes one.
+    private func changeGeofences() {
+        let id = Self.geofenceNames.randomElement(using: &later) ?? ""
+        // While that is under way nobody knows what there is.
+        let isChanging = asked.values.contains { if case .geofence(id, _) = $0 { true } else { false } }
+        guard !isChanging else { return }
+        let known = geofences[id]
+        if let known, later.chance(0.6) {
+            return ask(.geofence(id: id, later.chance(0.7) ? known : nil))
+        }
+        // Until it is answered whatever there was may be gone.
+        laws.changed(geofence: id)
+        let radius = Double.random(in: 50...800, using: &later)
+        let ahead = Double.random(in: later.chance(0.5) ? -20...20 : -500...3000, using: &later)
+        let centre = drive.longitude + ahead / Self.degree
+        ask(.geofence(id: id, later.chance(0.5) ? circle(id, centre, radius) : square(id, centre, radius)))
+    }
+
+    private static let geofenceNames = ["depot", "home", "school"]
+
+    private func circle(_ id: String, _ longitude: Double, _ radius: Double) -> Geofence? {
+        try? Geofence(id: id, latitude: Self.latitude, longitude: longitude, radius: radius)
+    }
+
+    private func square(_ id: String, _ longitude: Double, _ size: Double) -> Geofence? {
+        let (across, up) = (size / Self.degree, size / 111_200)
+        var ring = [(-1.0, -1.0), (1, -1), (1, 1), (-1, 1)].map {
+            [longitude + $0.0 * across, Self.latitude + $0.1 * up]
+        }
+        // Whichever way round.
+        if later.chance(0.5) { ring.reverse() }
+        return try? Geofence(id: id, ring: ring)
+    }
+
+    private func giveTokens(of endpoint: SimulatedTokenEndpoint) {
+        let (pair, tokens) = endpoint.give()
+        ask(.seed(endpoint, pair, tokens, at: now))
+    }
+
+    /// An exchange has begun: somebody gives new tokens in the midst of it, or the process is about to die.
+    private func disturb(_ endpoint: SimulatedTokenEndpoint) {
+        guard !isConcluding else { return }
+        if later.chance(0.08) { giveTokens(of: endpoint) }
+        if later.chance(0.04) { machine.doom(within: 12, using: &later) }
     }
 
     /// The process has come to the place where it dies, or has nothing more to do before that. The next start follows within a
@@ -243,7 +364,11 @@ final class World {
             laws.deletionUnanswered(of: rows.union(laws.rows(before: cutoff)))
         }
         if isAsked { isTracking = nil }
+        for question in asked.values {
+            if case .geofence = question { failed(question) }
+        }
         asked = [:]
+        for endpoint in endpoints { endpoint.laws.died() }
         receiver.disconnect()
         release()
         let death = machine.bury()
@@ -268,6 +393,7 @@ final class World {
     }
 
     private func boot() throws {
+        if !endpoints.isEmpty, !isConcluding, later.chance(0.15) { machine.lockTokens(using: &later) }
         while process == nil, laws.violations.isEmpty {
             machine.settle()
             memory = SimulatedMachine.memory
@@ -339,6 +465,12 @@ final class World {
             case .start: process?.ask(.start(token))
             case .stop: process?.ask(.stop(token))
             case .deletion(let cutoff, _, _): process?.ask(.delete(before: cutoff, token))
+            case .geofence(let id, nil): process?.ask(.removeGeofences([id], token))
+            case .geofence(_, let fence?): process?.ask(.addGeofences([fence], token))
+            case .seed(let endpoint, _, let tokens, _):
+                process?.post(
+                    .seed(tokens, for: SettingsInForce(revision: revision, settings: settings), token),
+                    to: endpoint.owner)
             case .sync: process?.post(.sync(token), to: servers.randomElement(using: &random)?.name ?? .main)
             }
         if isTaken == true { asked[token] = question }
@@ -407,6 +539,13 @@ final class World {
                 trace("answered: \(token), \(result)")
                 guard let question = asked.removeValue(forKey: token) else { continue }
                 if case .success = result { succeeded(question) } else { failed(question) }
+            case .crossed(let event):
+                trace("stored: \(event.id), \(event.crossing.kind) of \(event.crossing.geofence)")
+                laws.stored(
+                    SimulatedMachine.Holding.Event(
+                        id: event.id.description, geofence: event.crossing.geofence,
+                        kind: event.crossing.kind, time: event.crossing.time))
+            case .authChanged(let name): judgeTokens(of: name)
             default: break
             }
         }
@@ -423,6 +562,15 @@ final class World {
             isTracking ? "a start that was answered is forgotten" : "a stop that was answered is forgotten")
     }
 
+    private func judgeTokens(of name: DestinationName) {
+        for endpoint in endpoints where endpoint.owner == name {
+            guard let death = process?.death(of: name) else { continue }
+            trace("the tokens of \(name.text) are given up: \(death.rawValue)")
+            if death == .key, machine.hidesTokens { endpoint.laws.mayDie(of: .key) }
+            endpoint.laws.dead(of: death)
+        }
+    }
+
     /// Seconds: the longest pause between two attempts to read it.
     private static let patienceWithDisk = 120.0
 
@@ -434,6 +582,15 @@ final class World {
             laws.deletionAnswered(of: rows)
             // The disk has held it up.
             if moment < now { laws.deletionUnanswered(of: laws.rows(before: cutoff)) }
+        case .geofence(let id, let fence):
+            if geofences[id] != fence { laws.changed(geofence: id) }
+            geofences[id] = fence
+        case .seed(let endpoint, let pair, _, let moment):
+            endpoint.laws.given(pair)
+            // docs/upload.md, "When it uploads": new tokens at once, in every state.
+            if now.seconds(since: moment) > 1, machine.latestTrouble < moment {
+                laws.broken("new tokens are taken up only after \(now.seconds(since: moment)) s")
+            }
         case .sync: break
         }
     }
@@ -444,7 +601,10 @@ final class World {
         case .start, .stop: isTracking = nil
         case .deletion(let cutoff, let rows, _):
             laws.deletionUnanswered(of: rows.union(laws.rows(before: cutoff)))
-        case .sync: break
+        case .geofence(let id, _):
+            geofences[id] = nil
+            laws.changed(geofence: id)
+        case .sync, .seed: break
         }
     }
 
@@ -453,7 +613,7 @@ final class World {
         asked.values.contains { question in
             switch question {
             case .start, .stop: true
-            case .sync, .deletion: false
+            case .sync, .geofence, .seed, .deletion: false
             }
         }
     }

@@ -42,6 +42,9 @@ import Testing
                 formats[server.format, default: 0] += 1
             }
             events.merge(world.machine.events, uniquingKeysWith: +)
+            for endpoint in world.endpoints {
+                for (fate, count) in endpoint.fates { events[fate.rawValue, default: 0] += count }
+            }
             digest = (digest &* 31) ^ world.digest
         }
         // Of the processor.
@@ -53,6 +56,7 @@ import Testing
             uniqueKeysWithValues: SimulatedServer.Fate.allCases.map { ($0.rawValue, fates[$0] ?? 0) })
         let destinations = Dictionary(
             uniqueKeysWithValues: World.formats.map { ($0.rawValue, formats[$0] ?? 0) })
+        for fate in SimulatedTokenEndpoint.Fate.allCases { events[fate.rawValue, default: 0] += 0 }
         for event in SimulatedMachine.eventNames where events[event] == nil { events[event] = 0 }
         Self.tell(
             "world: \(Self.seeds.count) seeds, \(tenths(days * 24)) hours, \(rows) rows, \(kills) kills, in "
@@ -66,6 +70,14 @@ import Testing
     private static func tell(_ line: String) {
         print(line)
         fflush(nil)
+    }
+
+    /// docs/simulation.md, "What it sees", has what they found.
+    @Test("what a seed has found stays mended", arguments: [180] as [UInt64]) func mended(seed: UInt64) throws
+    {
+        let world = try World(seed: seed)
+        try world.run(seconds: Self.length(seed))
+        #expect(world.laws.violations == [])
     }
 
     @Test("two lives from one seed are the same", arguments: [1, 2, 3] as [UInt64]) func repeatable(

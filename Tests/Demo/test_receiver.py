@@ -57,7 +57,7 @@ class ReceiverTests(unittest.TestCase):
 
     def post(self, receiver, body, headers=HEADERS):
         """The status, or None if the connection ended without one."""
-        link = http.client.HTTPConnection("127.0.0.1", receiver.port, timeout=5)
+        link = http.client.HTTPConnection("127.0.0.1", receiver.port, timeout=60)
         try:
             link.request("POST", "/locations", body, headers)
             answer = link.getresponse()

@@ -33,7 +33,7 @@ private func failing(_ advice: String) -> Wire.VehicleStatus {
 struct CheckTests {
     @Test("a good day: nothing is wrong, everything was checked")
     func good() {
-        let report = Report(Samples.good)
+        let report = Diagnosis(Samples.good)
         #expect(report.failures == 0)
         #expect(
             report.findings.allSatisfy { $0.result == .ok }, "\(report.findings.filter { $0.result != .ok })")
@@ -50,7 +50,7 @@ struct CheckTests {
     func fault(row: Case) throws {
         var facts = Samples.good
         row.change(&facts)
-        let report = Report(facts)
+        let report = Diagnosis(facts)
         let finding = try #require(report.findings.first { $0.check == row.check })
         #expect(finding.result == row.result, "\(finding)")
         let said = finding.text + " " + (finding.remedy ?? "")
@@ -67,7 +67,7 @@ struct CheckTests {
         var facts = Samples.good
         row.change(&facts)
         facts.configuration = "/etc/\u{1B}[2Jbeekond/" + String(repeating: "long/", count: 30)
-        for line in Report(facts).lines(width: 80, palette: Palette(enabled: false)) {
+        for line in Diagnosis(facts).lines(width: 80, palette: Palette(enabled: false)) {
             #expect(line.count <= 80 || !line.dropFirst(20).contains(" "), "\(line)")
             #expect(!line.unicodeScalars.contains { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) })
         }
@@ -83,14 +83,14 @@ struct CheckTests {
             (.elsewhere, "the configuration is elsewhere"), (.unreadable, "no permission"),
         ] {
             facts.file = file
-            let finding = try #require(Report(facts).findings.first { $0.check == "endpoint" })
+            let finding = try #require(Diagnosis(facts).findings.first { $0.check == "endpoint" })
             #expect(finding.result == .skipped)
             #expect(finding.text.contains(words), "\(finding)")
             #expect(finding.remedy?.contains("sudo") != true || file == .unreadable)
         }
         facts.user.isRoot = true
         for check in ["configuration", "endpoint"] {
-            let finding = try #require(Report(facts).findings.first { $0.check == check })
+            let finding = try #require(Diagnosis(facts).findings.first { $0.check == check })
             #expect(finding.text.contains("even by root"), "\(finding)")
             #expect(finding.remedy?.contains("sudo") == false, "\(finding)")
         }
@@ -107,7 +107,7 @@ struct CheckTests {
         home.sync.rejected = 3
         home.sync.rejection = .init(rejectedAt: "2026-06-15T12:00:00.000Z", httpStatus: 400, reason: "why")
         facts.status?.destinations = [home]
-        let finding = try #require(Report(facts).findings.last)
+        let finding = try #require(Diagnosis(facts).findings.last)
         #expect(finding.result == .failed)
         #expect(finding.text.contains("400: why"))
         #expect(finding.remedy?.contains("--destination home") == true)
@@ -116,14 +116,14 @@ struct CheckTests {
     @Test("that Home Assistant could not be told is a finding of its own")
     func homeAssistant() throws {
         var facts = Samples.good
-        #expect(!Report(facts).findings.contains { $0.check == "Home Assistant" })
+        #expect(!Diagnosis(facts).findings.contains { $0.check == "Home Assistant" })
         facts.status?.sync.homeAssistant = "refused"
         facts.backend = nil
         var home = Wire.Destination(
             name: "home", orphaned: false, dropped: 0, sync: Samples.status.sync, auth: Samples.status.auth)
         home.sync.homeAssistant = "silent"
         facts.status?.destinations = [home]
-        let findings = Report(facts).findings.filter { $0.check == "Home Assistant" }
+        let findings = Diagnosis(facts).findings.filter { $0.check == "Home Assistant" }
         #expect(findings.map(\.text) == ["main: refused", "home: silent"])
         #expect(findings.allSatisfy { $0.result == .failed && $0.remedy?.contains("access list") == true })
     }
@@ -134,7 +134,7 @@ struct CheckTests {
         var backend = BackendFacts()
         (backend.host, backend.answer) = ("home.example", .status(200))
         facts.others = [.init("home", backend)]
-        func last() -> Finding? { Report(facts).findings.last }
+        func last() -> Finding? { Diagnosis(facts).findings.last }
         #expect(
             last()
                 == .ok(
@@ -202,7 +202,7 @@ struct CheckTests {
         var facts = Samples.good
         facts.status?.vehicle = status
         facts.hasChip = hasChip
-        let finding = try #require(Report(facts).findings.first { $0.check == "vehicle" })
+        let finding = try #require(Diagnosis(facts).findings.first { $0.check == "vehicle" })
         #expect(finding.result == result)
         #expect((finding.text + " " + (finding.remedy ?? "")).contains(words), "\(finding)")
         #expect((finding.remedy != nil) == (result == .failed))
@@ -215,7 +215,7 @@ struct CheckTests {
         facts.status?.sync.pending = 5000
         facts.status?.sync.oldestPending = "2020-01-01T00:00:00.000Z"
         #expect(
-            Report(facts).findings.last
+            Diagnosis(facts).findings.last
                 == .ok("backlog", "none: deliver = \"latest\"; 5,000 are kept here"))
     }
 
@@ -224,13 +224,13 @@ struct CheckTests {
         var facts = Samples.good
         facts.backend?.answer = .unasked
         #expect(
-            Report(facts).findings.contains {
+            Diagnosis(facts).findings.contains {
                 $0.check == "endpoint" && $0.result == .skipped
                     && $0.text.hasSuffix("beekonctl destination test main")
             })
         facts.others = [.init("van", facts.backend ?? BackendFacts())]
-        #expect(Report(facts).findings.last?.result == .ok)
-        #expect(Report(facts).findings.last?.text.hasSuffix("beekonctl destination test van") == true)
+        #expect(Diagnosis(facts).findings.last?.result == .ok)
+        #expect(Diagnosis(facts).findings.last?.text.hasSuffix("beekonctl destination test van") == true)
     }
 
     @Test("what a server of others answers is explained as its format would")
@@ -239,7 +239,7 @@ struct CheckTests {
         var backend = BackendFacts()
         (backend.format, backend.answer) = ("overland", .status(402))
         facts.others = [.init("home", backend)]
-        func last() -> Finding? { Report(facts).findings.last }
+        func last() -> Finding? { Diagnosis(facts).findings.last }
         #expect(last()?.result == .failed)
         #expect(last()?.remedy?.contains("Dawarich asks for a subscription") == true)
         #expect(last()?.remedy?.contains("[destination.home]") == true)
@@ -276,7 +276,7 @@ struct CheckTests {
         (backend.isTLS, backend.format) = (false, "owntracks")
         backend.answer = .broker(isAccepted: true, "the broker accepts the connection", advice: nil)
         facts.others = [.init("home", backend)]
-        func last() -> Finding? { Report(facts).findings.last }
+        func last() -> Finding? { Diagnosis(facts).findings.last }
         #expect(
             last()
                 == .ok(
@@ -288,13 +288,14 @@ struct CheckTests {
         backend.answer = nil
         facts.backend = backend
         #expect(
-            Report(facts).findings.contains { $0.check == "TLS" && $0.text == "not used: the url is mqtt" })
+            Diagnosis(facts).findings.contains { $0.check == "TLS" && $0.text == "not used: the url is mqtt" }
+        )
     }
 
     @Test("the number of faults is reported")
     func summary() {
         var facts = Samples.good
-        func last() -> String? { Report(facts).lines(width: 80, palette: Palette(enabled: false)).last }
+        func last() -> String? { Diagnosis(facts).lines(width: 80, palette: Palette(enabled: false)).last }
         #expect(last() == "Nothing is wrong.")
         facts.gpsd.contact = .failed("x")
         #expect(last() == "1 thing is wrong.")

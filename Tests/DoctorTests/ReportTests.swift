@@ -88,7 +88,7 @@ struct ReportTests {
             facts.others.append(DestinationFacts(name, BackendFacts()))
         }
         for width in [60, 80, 100] {
-            let lines = Report(facts).lines(width: width, palette: .init(enabled: false))
+            let lines = Diagnosis(facts).lines(width: width, palette: .init(enabled: false))
             #expect(lines.allSatisfy { $0.count <= width })
             #expect(lines.contains { $0.contains("to home-assistant ") })
             // Where it has no room it stands alone, whole.

@@ -37,7 +37,7 @@ struct ScreenTests {
     @Test("each is as it is stored, and fits", arguments: ["doctor", "doctor-bad"], [40, 80, 200])
     func stored(name: String, width: Int) throws {
         let facts = name == "doctor" ? Samples.good : Self.bad
-        let lines = Report(facts).lines(width: min(width, 100), palette: Palette(enabled: false))
+        let lines = Diagnosis(facts).lines(width: min(width, 100), palette: Palette(enabled: false))
         let text = lines.map { String($0.reversed().drop { $0 == " " }.reversed()) + "\n" }.joined()
         #expect(lines.allSatisfy { Text.columns($0) <= width })
         let file = Self.folder.appending(path: "\(name)-\(width).txt")
@@ -53,7 +53,7 @@ struct ScreenTests {
         for facts in [Samples.good, Self.bad] {
             let sets = [200, 40].map { width in
                 Set(
-                    Report(facts).lines(width: width, palette: Palette(enabled: false))
+                    Diagnosis(facts).lines(width: width, palette: Palette(enabled: false))
                         .flatMap { $0.split(separator: " ") })
             }
             #expect(sets[1].subtracting(sets[0]).isEmpty, "\(sets[1].subtracting(sets[0]))")

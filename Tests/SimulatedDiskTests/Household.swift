@@ -76,7 +76,7 @@ final class Household {
     /// The ids of all rows.
     func ids() throws -> Set<Int> {
         let history = try History(directory: place.path, on: files)
-        var cursor = History.Cursor(from: nil, to: nil)
+        var cursor = LocationCursor(from: nil, to: nil)
         var ids: Set<Int> = []
         while !cursor.isAtEnd {
             for location in try history.next(&cursor) {

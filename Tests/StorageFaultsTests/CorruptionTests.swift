@@ -135,7 +135,7 @@ import Tracking
         let integrity = try db.value("PRAGMA integrity_check") ?? "no answer"
         guard integrity == "ok" else { throw Unsound(what: integrity) }
         let history = try History(directory: folder.path)
-        var cursor = History.Cursor(from: nil, to: nil)
+        var cursor = LocationCursor(from: nil, to: nil)
         guard try !history.next(&cursor).isEmpty else { throw Unsound(what: "history is empty") }
     }
 
@@ -147,7 +147,8 @@ import Tracking
         let recording = try #require(Recording(directory: folder.path))
         // So few rows are looked through at every start.
         let workload = try Workload(
-            on: Ground(folder, recording), durability: .full, seed: seed, largeTable: Writer.largeTable)
+            on: Ground(folder, recording), durability: .full, seed: seed, largeTable: StoredTallies.largeTable
+        )
         try workload.run(operations: 150)
         // The last operation may have emptied the log, or folded it into the database.
         while try folder.contents()["beekon.db-wal"]?.isEmpty ?? true { try workload.run(operations: 1) }

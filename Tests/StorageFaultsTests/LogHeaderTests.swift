@@ -135,19 +135,19 @@ import Tracking
         let folder = try image(rows: 10..<40)
         let log = try folder.read("beekon.db-wal")
         try folder.write("beekon.db", [])
-        #expect(!Store.wasTracking(database: folder.database))
-        #expect(Store.account(ofDatabase: folder.database).contains("cannot be read"))
+        #expect(!DatabaseFiles(in: folder.path).wasTracking(in: "beekon.db"))
+        #expect(DatabaseFiles(in: folder.path).account(of: "beekon.db").contains("cannot be read"))
         #expect(try folder.read("beekon.db-wal") == log)
         unlink(folder.database)
-        #expect(try Store.moveAsideForeign(in: folder.path, as: "beekon.db.foreign-1"))
+        #expect(try DatabaseFiles(in: folder.path).moveAside(as: "beekon.db.foreign-1"))
         #expect(try folder.read("beekon.db.foreign-1-wal") == log)
     }
 
     @Test("a database that is not open is counted with what is in its WAL")
     func account() throws {
         let folder = try image(rows: 10..<40)
-        let text = Store.account(ofDatabase: folder.database)
+        let text = DatabaseFiles(in: folder.path).account(of: "beekon.db")
         #expect(text == "it holds 39 locations, 39 of them not uploaded")
-        #expect(!Store.isMissing(in: folder.path))
+        #expect(!DatabaseFiles(in: folder.path).isMissing)
     }
 }

@@ -74,6 +74,9 @@ struct ExchangeTests {
         rig.auth.callOff()
         #expect(!rig.auth.record.isExchanging)
         #expect(rig.refused() == .refresh)
+        // While nothing is to be sent the disk is left alone for a while.
+        rig.auth.demand(afterRefusalOf: rig.auth.authorization)
+        #expect(rig.auth.idleDue(rig.instant) == rig.instant.now.advanced(bySeconds: 10))
     }
 
     @Test("backs off, then rests; only a request of the user goes before that")

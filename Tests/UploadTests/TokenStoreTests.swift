@@ -137,6 +137,15 @@ final class TokenStoreTests {
         #expect(try state.read(TokenStore.keyName) == nil)
     }
 
+    @Test("a key that cannot be read is no missing one, and is not in the way of another")
+    func unreadableKey() throws {
+        try save("a")
+        mkdir(credentials + "/" + TokenStore.keyName, 0o700)
+        #expect(try credentialed.load() == .record(record("a")))
+        unlink(state.file(TokenStore.keyName))
+        #expect(throws: SystemError.self) { try credentialed.load() }
+    }
+
     @Test("puts a damaged file aside, each under a name of its own")
     func damaged() throws {
         for number in 1...3 {
@@ -156,6 +165,11 @@ final class TokenStoreTests {
         try save("a")
         let sealed = try #require(try state.read(TokenStore.name))
         try state.replace(TokenStore.keyName, with: [UInt8](repeating: 1, count: 32))
+        // Nothing has changed while the new ones cannot be written.
+        mkdir(state.file(TokenStore.name + ".tmp"), 0o700)
+        #expect(throws: TokenStore.Failure.self) { try save("b", isOverwriting: false) }
+        #expect(try state.read(TokenStore.name) == sealed)
+        rmdir(state.file(TokenStore.name + ".tmp"))
         try save("b", isOverwriting: false)
         #expect(try readFile(state.file("tokens.aside-1"), limit: 1 << 20) == sealed)
         #expect(try store.load() == .record(record("b")))

@@ -241,7 +241,7 @@ private final class Reader: Sendable {
             do {
                 let history = try History(directory: directory)
                 while state.withLock({ $0.isWanted }) {
-                    var cursor = History.Cursor(from: nil, to: nil)
+                    var cursor = LocationCursor(from: nil, to: nil)
                     while !cursor.isAtEnd, state.withLock({ $0.isWanted }) {
                         _ = try history.next(&cursor)
                         state.withLock { $0.pages += 1 }

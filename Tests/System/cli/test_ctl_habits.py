@@ -209,20 +209,18 @@ class ProgressTests(CtlTest):
         seen = b""
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
-            ready, _, _ = select.select([leader], [], [], 0.2)
-            if ready:
-                try:
-                    more = os.read(leader, 65536)
-                except OSError:
-                    break
-                if not more:
-                    break
-                seen += more
-                if answer and seen.rstrip().endswith(b"[y/N]"):
-                    os.write(leader, answer.encode() + b"\n")
-                    answer = ""
-            elif process.poll() is not None:
+            if not select.select([leader], [], [], 0.2)[0]:
+                continue
+            try:
+                more = os.read(leader, 65536)
+            except OSError:
+                break  # the program has ended, and all that it wrote is read
+            if not more:
                 break
+            seen += more
+            if answer and seen.rstrip().endswith(b"[y/N]"):
+                os.write(leader, answer.encode() + b"\n")
+                answer = ""
         os.close(leader)
         assert process.stdout
         process.stdout.close()

@@ -85,8 +85,11 @@ class RightsTests(UsersTest):
         with self.client_as(daemon, "a member of beekon") as client:
             for method, parameters in (("DeleteLocations", {}), ("SeedAuth", {"access_token": "other"}), ("PurgeRejected", {}),
                                        ("Resend", {"from": "2026-06-15T12:34:56.789Z"}), ("Rebatch", {})):
-                with self.assertRaises(Refusal):
-                    client.call(method, **parameters)
+                # Who may not call does not learn what else is wrong.
+                for sent in (parameters, {**parameters, "nonsense": 1}):
+                    with self.assertRaises(Refusal) as caught:
+                        client.call(method, **sent)
+                    self.assertEqual(caught.exception.full_name, DENIED)
                 # A call without a reply is denied all the same.
                 client.send(method, parameters, oneway=True)
             client.call("GetStatus")

@@ -98,7 +98,7 @@ class WholeTests(EnrollTest):
         vehicle.call("Start")
         fake.settle()
         vehicle.wait_stored(1)
-        self.assertEqual(vehicle.call("Sync")["outcome"], "drained")
+        self.assertEqual(vehicle.first_outcome(), "drained")
         reader = self.server.add_user("ada", "reader")
         self.assertGreater(len(self.server.ids(reader, self.devices()["van-1"]["id"])), 0)
 

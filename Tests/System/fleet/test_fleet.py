@@ -151,7 +151,7 @@ class ReportTests(SystemTest):
         feed(fake, daemon, drive.moments, random.Random(number))
         own = [trip for trip in daemon.call("GetTrips")["trips"] if "ended_at" in trip]
         self.assertGreater(len(own), 3)
-        self.assertEqual(daemon.call("Sync")["outcome"], "drained")
+        self.assertEqual(daemon.first_outcome(), "drained")
         reader = server.add_user("ada", "reader")
         found = server.ask("GET", "/v1/trips", reader).json["trips"]
         self.assertEqual({trip["source"] for trip in found}, {"vehicle"})

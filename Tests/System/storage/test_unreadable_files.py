@@ -110,8 +110,11 @@ class UnreadableTests(UsersTest):
         self.assertIn("the stored tokens cannot be read: ", self.held.text())
         self.held.wait_status(lambda status: "auth" in status["degraded"], "it is shown")
         self.check_intact(held)
+        os.chown(self.file("tokens"), DAEMON_ID, DAEMON_ID)
+        self.held.sync()
+        self.held.wait_status(lambda status: status["auth"]["state"] == "valid", "they are used again, without a restart")
+        self.assertIn("the stored tokens can be read again", self.held.text())
         self.give_back(["tokens"])
-        self.held.wait_status(lambda status: status["auth"]["state"] == "valid", "they are used again")
 
     def test_the_database(self):
         held = self.take(["beekon.db"])

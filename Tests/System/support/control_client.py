@@ -25,12 +25,12 @@ class ConnectionClosed(Exception):
 class ControlClient:
     """One connection. A method without a dot in its name belongs to beekond's interface."""
 
-    def __init__(self, path: str, timeout: float = 20.0, receive_buffer: int | None = None):
+    def __init__(self, path: str, timeout: float = 60.0, receive_buffer: int | None = None):
         self.link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         if receive_buffer:
             self.link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         # With a full backlog, connect waits as long as SO_SNDTIMEO allows; a socket with a Python timeout would fail at once.
-        self.link.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", 20, 0))
+        self.link.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", 60, 0))
         self._buffer = b""
         try:
             self.link.connect(path)

@@ -296,7 +296,7 @@ class Beekond:
 
 
 def rows(path: str, statement: str) -> list:
-    link = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10)
+    link = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=PATIENCE)
     try:
         return link.execute(statement).fetchall()
     finally:

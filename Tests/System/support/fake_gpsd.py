@@ -8,6 +8,8 @@ import threading
 import time
 from datetime import UTC, datetime
 
+from support.waiting import PATIENCE
+
 DEVICE = "/dev/ttyFAKE0"
 METERS_PER_DEGREE = 111_195.08  # of latitude, on a sphere of 6,371,008.8 m
 
@@ -48,7 +50,7 @@ class FakeGPSD:
     def watchers(self) -> int:
         return len(self._clients)
 
-    def wait_watched(self, seconds: float = 35.0):
+    def wait_watched(self, seconds: float = PATIENCE):
         with self._changed:
             if not self._changed.wait_for(lambda: self._clients, seconds):
                 raise AssertionError(f"nobody watched the fake gpsd within {seconds} s")

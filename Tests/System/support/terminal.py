@@ -23,7 +23,7 @@ class TerminalTest(CtlTest):
         self.addCleanup(subprocess.run, ["tmux", "-S", self.tmux_socket, "kill-server"], capture_output=True)
 
     def tmux(self, *words: str) -> str:
-        done = subprocess.run(["tmux", "-S", self.tmux_socket, *words], capture_output=True, text=True, timeout=30,
+        done = subprocess.run(["tmux", "-S", self.tmux_socket, *words], capture_output=True, text=True, timeout=120,
                               env={**os.environ, "LC_ALL": "C.UTF-8"})
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout

@@ -758,3 +758,83 @@ int virtual_poll(struct pollfd *entries, int count, int64_t nanoseconds) {
         }
     }
 }
+
+// Begins a look: raises the generation, and rings each thread. Returns the generation.
+int64_t virtual_ring(void) {
+    // Of each slot the descriptor of its FIFO and one more; 0: not open yet.
+    static int bells[SLOTS];
+    int64_t generation = atomic_fetch_add(&page->generation, 1) + 1;
+    for (int index = 0; index < SLOTS; index++) {
+        if (atomic_load(&page->slots[index].state) == FREE) {
+            continue;
+        }
+        if (bells[index] == 0) {
+            char path[256];
+            snprintf(path, sizeof path, "%s/bell%d", folder, index);
+            bells[index] = 1 + (int)kernel(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_NONBLOCK | O_CLOEXEC, 0, 0, 0);
+        }
+        kernel(SYS_write, bells[index] - 1, (long)"1", 1, 0, 0, 0);
+    }
+    return generation;
+}
+
+static int all_rest(int64_t generation, const char *ignored) {
+    for (int index = 0; index < SLOTS; index++) {
+        struct slot *slot = &page->slots[index];
+        int32_t state = atomic_load(&slot->state);
+        if (state != FREE && (state != WAITING || atomic_load(&slot->seen) != generation) &&
+            (ignored == NULL || !ignored[index])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+// 1: each thread waits and has looked at this generation, but those whose slots are ignored (NULL: none); 0: for 5 ms nobody has
+// begun to wait, or there was a signal; -1: somebody has, with `each`, and then the others are to be waited for by another call.
+int virtual_rest(int64_t generation, const char *ignored, int each) {
+    while (!all_rest(generation, ignored)) {
+        struct pollfd entry = {.fd = resting, .events = POLLIN};
+        if (real_poll(&entry, 1, 5000000, NULL) <= 0) {
+            return 0;
+        }
+        char bytes[4096];
+        while (kernel(SYS_read, resting, (long)bytes, sizeof bytes, 0, 0, 0) == sizeof bytes) {
+        }
+        if (each) {
+            return -1;
+        }
+    }
+    return 1;
+}
+
+int virtual_all_wait(void) {
+    for (int index = 0; index < SLOTS; index++) {
+        int32_t state = atomic_load(&page->slots[index].state);
+        if (state != FREE && state != WAITING) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+// Grows whenever a wait ends, or a thread begins.
+int64_t virtual_returns(void) {
+    int64_t sum = atomic_load(&page->claimed);
+    for (int index = 0; index < SLOTS; index++) {
+        sum += atomic_load(&page->slots[index].returns);
+    }
+    return sum;
+}
+
+// The nearest; what is past is of a program that has been stopped.
+int64_t virtual_next_deadline(void) {
+    int64_t nearest = NEVER, now = atomic_load(&page->monotonic);
+    for (int index = 0; index < SLOTS; index++) {
+        int64_t deadline = atomic_load(&page->slots[index].deadline);
+        if (atomic_load(&page->slots[index].state) != FREE && deadline > now && deadline < nearest) {
+            nearest = deadline;
+        }
+    }
+    return nearest;
+}

@@ -9,25 +9,27 @@ from __future__ import annotations
 import _socket
 import contextlib
 import ctypes
+import hashlib
 import mmap
 import os
-import select
 import shutil
 import socket
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 
-from support.programs import installed
+from support.programs import ROOT, installed
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "virtual_time.c")
+BUILD = os.path.join(ROOT, ".build")
 COMPILER = shutil.which("cc") or shutil.which("clang") or shutil.which("gcc")
 SLOTS, MACHINES = 256, 64
 # Words of the page: its head, the machines, the slots.
 HEAD_WORDS, MACHINE_WORDS, SLOT_WORDS = 16, 4, 8
 # What a slot says of its thread.
-FREE, RUNNING, WAITING = 0, 1, 2
+FREE, WAITING = 0, 2
 NEVER = (1 << 63) - 1
 # How long a machine has been up, in nanoseconds, whose clocks begin at a certain moment.
 UP = 3_600_000_000_000
@@ -92,27 +94,71 @@ class Loopback:
     """What has been sent over loopback may still be on its way: where this machine is busy, a processor hands on later what its
     queue holds. What is sent last from a processor arrives last."""
 
+    # In a line of /proc/net/softnet_stat, in hexadecimal: packets that a processor has begun to hand on, those in its queue, and
+    # which processor it is.
+    HANDED_ON, QUEUED, PROCESSOR = 0, 11, 12
+
     def __init__(self):
         self._raw = _socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._raw.settimeout(HANGS)
         self._address: tuple | None = None
+        # Of each processor, what it had handed on when all had arrived.
+        self._known: dict[int, int] = {}
+        try:
+            self._counts = os.open("/proc/net/softnet_stat", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            self._counts = -1
 
     def flush(self):
         """Returns when all has arrived."""
         processors = os.sched_getaffinity(0)
+        counts = self._read()
+        moved = False
         try:
             if not self._address:
                 self._raw.bind(("127.0.0.1", 0))
                 self._address = self._raw.getsockname()
             for processor in processors:
+                handed_on, queued = counts.get(processor, (-1, 1))
+                if not queued and self._known.get(processor) == handed_on:
+                    continue
                 os.sched_setaffinity(0, {processor})
+                moved = True
                 self._raw.sendto(b"", self._address)
                 self._raw.recv(1)
+                # With that packet.
+                self._known[processor] = (handed_on + 1) & 0xFFFFFFFF
         except OSError:
             # A network of its own, without loopback as yet: nothing is on its way.
             pass
         finally:
-            os.sched_setaffinity(0, processors)
+            if moved:
+                os.sched_setaffinity(0, processors)
+
+    def _read(self) -> dict[int, tuple[int, int]]:
+        """By processor; empty: this machine does not tell."""
+        try:
+            lines = [line.split() for line in os.pread(self._counts, 1 << 16, 0).splitlines()]
+            return {int(fields[self.PROCESSOR], 16): (int(fields[self.HANDED_ON], 16), int(fields[self.QUEUED], 16))
+                    for fields in lines}
+        except (OSError, IndexError, ValueError):
+            return {}
+
+
+def compiled() -> str:
+    """virtual_time.c as a library, compiled once for each content of it, and for each C library: containers share the folder."""
+    with open(SOURCE, "rb") as file:
+        content = file.read() + f"{os.uname().machine} {os.confstr('CS_GNU_LIBC_VERSION')}".encode()
+    path = os.path.join(BUILD, f"virtual_time-{hashlib.sha256(content).hexdigest()[:16]}.so")
+    if not os.path.exists(path):
+        os.makedirs(BUILD, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=BUILD) as folder:
+            fresh = os.path.join(folder, "virtual_time.so")
+            subprocess.run([installed(COMPILER), "-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-o", fresh, SOURCE],
+                           check=True)
+            # Several files of tests begin at once.
+            os.replace(fresh, path)
+    return path
 
 
 class VirtualTime:
@@ -122,10 +168,13 @@ class VirtualTime:
         self._folder = folder
         self._loopback = Loopback()
         self._shim = os.path.join(folder, "virtual_time.so")
-        subprocess.run([installed(COMPILER), "-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-o", self._shim, SOURCE],
-                       check=True)
+        # A copy, for programs that run as other users: they may not see where the build is.
+        shutil.copyfile(compiled(), self._shim)
         self._library = ctypes.CDLL(self._shim, use_errno=True)
         self._library.virtual_poll.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_int64]
+        self._library.virtual_rest.argtypes = [ctypes.c_int64, ctypes.c_char_p, ctypes.c_int]
+        for function in ("virtual_ring", "virtual_returns", "virtual_next_deadline"):
+            getattr(self._library, function).restype = ctypes.c_int64
         size = 8 * (HEAD_WORDS + MACHINE_WORDS * MACHINES + SLOT_WORDS * SLOTS)
         path = os.path.join(folder, "page")
         with open(path, "w+b") as file:
@@ -140,8 +189,6 @@ class VirtualTime:
         os.chmod(folder, 0o755)
         for name in os.listdir(folder):
             os.chmod(os.path.join(folder, name), 0o755 if name.endswith(".so") else 0o666)
-        self._resting = os.open(resting, os.O_RDWR | os.O_NONBLOCK)
-        self._bells: dict = {}
         self._library.virtual_join(folder.encode())
         self.reset(1)
 
@@ -157,6 +204,8 @@ class VirtualTime:
             Machine(self, number).reset()
         self._machines = 1
         self._programs = 0
+        # How often the main thread has begun to wait.
+        self._questions = 0
 
     # The clocks.
 
@@ -225,10 +274,6 @@ class VirtualTime:
     def _used(self) -> list:
         return [slot for slot in range(SLOTS) if self._halves[self._half(slot)] != FREE]
 
-    def _returns(self) -> tuple:
-        """What changes whenever a wait ends, or a thread begins."""
-        return (self._words[5], *(self._words[self._word(slot) + 3] for slot in range(SLOTS)))
-
     # Kills by place.
 
     def count_calls(self, process: int, fatal: int = 0):
@@ -249,56 +294,50 @@ class VirtualTime:
 
     # Rest.
 
-    def settle(self, unless: Callable[[], object] = lambda: False):
+    def settle(self, unless: Callable[[], object] | None = None):
         """Until everything rests: each thread has looked, and waits; and looked again, and none had been at work. Or until what
         the main thread waits for is there: who writes to it may be held up until it reads."""
-        while not unless():
+        library = self._library
+        while not (unless and unless()):
             if not self._look(unless):
                 return
-            returns = self._returns()
-            if any(self._halves[self._half(slot)] != WAITING for slot in self._used()) or self._returns() != returns:
+            returns = library.virtual_returns()
+            if not library.virtual_all_wait() or library.virtual_returns() != returns:
                 continue
-            if not self._look(unless) or self._returns() == returns:
+            if not self._look(unless) or library.virtual_returns() == returns:
                 return
 
-    def _look(self, unless: Callable[[], object]) -> bool:
+    def _look(self, unless: Callable[[], object] | None) -> bool:
         """Each thread looks at its descriptors after this has begun, and waits."""
-        self._words[3] += 1
-        generation = self._words[3]
-        busy = self._used()
-        for slot in busy:
-            self._ring(slot)
-        patience = Patience()
-        # Of programs that have been stopped (SIGSTOP).
-        stopped: set = set()
+        generation = self._library.virtual_ring()
+        # Slots of programs that have been stopped (SIGSTOP).
+        stopped = None
+        patience = None
         while True:
-            busy = [slot for slot in self._used() if slot not in stopped and not self._rests(slot, generation)]
-            if not busy:
+            found = self._library.virtual_rest(generation, stopped, unless is not None)
+            if found > 0:
                 return True
-            if unless():
+            if unless and unless():
                 return False
-            if not select_of_kernel([self._resting], [], [], 0.005)[0]:
-                for slot in busy:
-                    process = self._halves[self._half(slot) + 1]
-                    if process in (0, os.getpid()):
-                        continue
-                    if has_ended(process):
-                        self.free(slot)
-                    elif state_of(process) == "T":
-                        stopped.add(slot)
-                if patience.is_over({self._halves[self._half(slot) + 1] for slot in busy} - {0}):
-                    raise Hanging("".join(self._told(slot) for slot in busy))
-            with contextlib.suppress(BlockingIOError):
-                os.read(self._resting, 1 << 16)
+            if found < 0:
+                continue
+            patience = patience or Patience()
+            marks = bytearray(stopped or SLOTS)
+            busy = [slot for slot in self._used() if not marks[slot] and not self._rests(slot, generation)]
+            for slot in busy:
+                process = self._halves[self._half(slot) + 1]
+                if process in (0, os.getpid()):
+                    continue
+                if has_ended(process):
+                    self.free(slot)
+                elif state_of(process) == "T":
+                    marks[slot] = 1
+            stopped = bytes(marks)
+            if patience.is_over({self._halves[self._half(slot) + 1] for slot in busy} - {0}):
+                raise Hanging("".join(self._told(slot) for slot in busy))
 
     def _rests(self, slot: int, generation: int) -> bool:
         return self._halves[self._half(slot)] == WAITING and self._words[self._word(slot) + 2] == generation
-
-    def _ring(self, slot: int):
-        if slot not in self._bells:
-            self._bells[slot] = os.open(os.path.join(self._folder, f"bell{slot}"), os.O_RDWR | os.O_NONBLOCK)
-        with contextlib.suppress(BlockingIOError):
-            os.write(self._bells[slot], b"1")
 
     def _told(self, slot: int) -> str:
         process = self._halves[self._half(slot) + 1]
@@ -307,9 +346,8 @@ class VirtualTime:
     # Time.
 
     def next_deadline(self) -> int:
-        """The nearest; what is past is of a program that has been stopped."""
-        deadlines = (self._words[self._word(slot) + 1] for slot in self._used())
-        return min((deadline for deadline in deadlines if deadline > self._words[0]), default=NEVER)
+        """The nearest; NEVER: nobody waits for time."""
+        return self._library.virtual_next_deadline()
 
     def step_to(self, monotonic: int):
         """Moves the clocks; everything must rest."""
@@ -318,19 +356,24 @@ class VirtualTime:
             for clock in range(3):
                 self._words[clock] += step
 
-    def until(self, holds: Callable[[], object], seconds: float | None, at_once: bool = False) -> bool:
+    def until(self, holds: Callable[[], object], seconds: float | None, at_once: bool = False, only_looks: bool = False) -> bool:
         """Whether it holds before so much time has passed. Time goes on only while it does not; without a limit, until
-        nobody waits for time any more. `at_once`: also while others are at work."""
+        nobody waits for time any more.
+
+        `at_once`: also while others are at work. `only_looks`: the question sets nothing going but what it waits for itself."""
+        self._questions += 1
         limit = NEVER if seconds is None else self._words[0] + int(seconds * 1e9)
-        unless = holds if at_once else lambda: False
+        unless = holds if at_once else None
         while True:
             self._loopback.flush()
             self.settle(unless)
+            before = self._questions
             if holds():
                 return True
-            # The question may have set something going.
-            self._loopback.flush()
-            self.settle(unless)
+            if not only_looks or self._questions != before:
+                # The question may have set something going.
+                self._loopback.flush()
+                self.settle(unless)
             due = self.next_deadline()
             if due > limit or due == NEVER:
                 if limit == NEVER:
@@ -342,7 +385,13 @@ class VirtualTime:
 
     def advance(self, seconds: float):
         """So much time passes."""
-        self.until(lambda: False, seconds)
+        end = self._words[0] + int(seconds * 1e9)
+        while self._words[0] < end:
+            self._loopback.flush()
+            self.settle()
+            self.step_to(min(self.next_deadline(), end))
+        self._loopback.flush()
+        self.settle()
 
 
 class Patience:
@@ -364,7 +413,7 @@ class Patience:
         last, self._last = self._last, used
         if os.getpid() in processes and now - self._began > HANGS_HERE:
             return True
-        return any(used[process] - first[process] > HANGS or (last.get(process) == used[process] and state_of(process) != "D")
+        return any(used[process] - first[process] > HANGS or (last.get(process) == used[process] and not is_ready(process))
                    for process in processes - {os.getpid()})
 
 
@@ -378,17 +427,20 @@ def seconds_used(process: int) -> float:
         return 0.0
 
 
-# The kernel's, whatever is replaced.
-select_of_kernel = select.select
-
-
-def state_of(process: int) -> str:
-    """One letter, as ps has it; X when it is gone."""
+def state_of(process: int | str) -> str:
+    """One letter, as ps has it; X when it is gone. Of a thread, with `PROCESS/task/THREAD`."""
     try:
         with open(f"/proc/{process}/stat", encoding="ascii", errors="replace") as file:
             return file.read().rsplit(")", 1)[1].split()[0]
     except OSError:
         return "X"
+
+
+def is_ready(process: int) -> bool:
+    """Whether one of its threads runs, waits for a processor, which on a busy machine may take long, or for a disk."""
+    with contextlib.suppress(OSError):
+        return any(state_of(f"{process}/task/{thread}") in "RD" for thread in os.listdir(f"/proc/{process}/task"))
+    return False
 
 
 def has_ended(process: int) -> bool:

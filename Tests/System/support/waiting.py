@@ -10,6 +10,8 @@ from support.virtual_waits import virtual
 
 # How long to wait for something that must happen. Only a failing test waits this long.
 PATIENCE = 60.0
+# In real time it is so many times as long, since the machine may be busy.
+BUSY = 3
 # How long to watch for something that must not happen, unless it is another time: in virtual time that takes little.
 QUIET = 60.0
 # In real time, which every passing test takes.
@@ -32,6 +34,7 @@ def wait_for(condition: Callable[[], Found | None], what: str | Callable[[], str
         if last[0]:
             return last[0]
         raise AssertionError(f"not within {seconds:g} s: {what() if callable(what) else what}")
+    seconds *= BUSY
     deadline = time.monotonic() + seconds
     while True:
         found = condition()
@@ -42,17 +45,17 @@ def wait_for(condition: Callable[[], Found | None], what: str | Callable[[], str
         time.sleep(0.01)
 
 
-def never(condition: Callable[[], object], what: str, seconds: float = QUIET) -> None:
+def never(condition: Callable[[], object], what: str | Callable[[], str], seconds: float = QUIET) -> None:
     """So much time passes, and the condition is not true at any moment of it; in real time, not for a moment or two."""
     time_now = virtual()
     if time_now and is_main():
-        if time_now.until(condition, seconds):
-            raise AssertionError(f"this must not happen: {what}")
+        if time_now.until(condition, seconds, only_looks=True):
+            raise AssertionError(f"this must not happen: {what() if callable(what) else what}")
         return
     deadline = time.monotonic() + min(seconds, QUIET_REALLY)
     while time.monotonic() < deadline:
         if condition():
-            raise AssertionError(f"this must not happen: {what}")
+            raise AssertionError(f"this must not happen: {what() if callable(what) else what}")
         time.sleep(0.02)
 
 

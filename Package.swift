@@ -61,6 +61,7 @@ let package = Package(
         .executable(name: "beekon-sim", targets: ["beekon-sim"]),
         // What beekon-server builds on; another package sees only what is public in them.
         .library(name: "Base", targets: ["Base"]),
+        .library(name: "CLinux", targets: ["CLinux"]),
         .library(name: "CZlib", targets: ["CZlib"]),
         .library(name: "Envelope", targets: ["Envelope"]),
         .library(name: "SQLite", targets: ["SQLite"]),

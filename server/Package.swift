@@ -118,6 +118,7 @@ let package = Package(
             name: "beekon-server",
             dependencies: [
                 "API", "Alerts", "Commands", "Forwards", "Page", "ServerStore", beekond("Base"),
+                beekond("CLinux"),
                 beekond("Envelope"),
                 beekond("TOML"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

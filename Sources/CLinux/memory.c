@@ -30,8 +30,8 @@ static int release_object(struct dl_phdr_info *object, size_t size, void *contex
     return 0;
 }
 
-void clinux_use_one_heap(void) {
-    (void)mallopt(M_ARENA_MAX, 1);
+void clinux_limit_heaps(int count) {
+    (void)mallopt(M_ARENA_MAX, count);
 }
 
 void clinux_release_unused_stack(void) {

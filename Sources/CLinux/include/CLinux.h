@@ -36,8 +36,8 @@ static inline void clinux_forbid_core_dumps(void) {
 int clinux_argument_count(void);
 const char *clinux_argument(int index);
 
-// Makes all threads allocate from one heap; must be called before any thread is started.
-void clinux_use_one_heap(void);
+// Makes all threads allocate from so many heaps (glibc's arenas) at most; those that exist stay.
+void clinux_limit_heaps(int count);
 
 // Releases free heap, and the mapped pages of code and constants of this program and its libraries, which are mapped
 // again from the page cache when used.

@@ -86,10 +86,10 @@ struct AnnouncementsTests {
         let announcements = Announcements(files)
         _ = try announcements.note(Self.announcement("mqtt://a", password: "1"))
         _ = try announcements.note(Self.announcement("mqtt://a", password: "2"))
-        #expect(files.readAnnouncements().content?.map(\.password) == ["2"])
-        try files.write([SmallFiles.Announcement]())
+        #expect(files.read([Announcement].self).content?.map(\.password) == ["2"])
+        try files.write([Announcement]())
         _ = try announcements.note(Self.announcement("mqtt://a", password: "2"))
-        #expect(files.readAnnouncements().content == nil)
+        #expect(files.read([Announcement].self).content == nil)
     }
 
     @Test("a login that was accepted stays until another is") func acceptedLogins() throws {
@@ -100,14 +100,14 @@ struct AnnouncementsTests {
         _ = try announcements.note(first)
         try announcements.accept(first)
         _ = try announcements.note(second)
-        #expect(files.readAnnouncements().content?.map(\.password) == ["1"])
-        #expect(files.readAnnouncements().content?.map(\.topics) == [["t", "u"]])
+        #expect(files.read([Announcement].self).content?.map(\.password) == ["1"])
+        #expect(files.read([Announcement].self).content?.map(\.topics) == [["t", "u"]])
         try announcements.accept(second)
-        #expect(files.readAnnouncements().content?.map(\.password) == ["2"])
-        #expect(files.readAnnouncements().content?.map(\.topics) == [["t", "u"]])
+        #expect(files.read([Announcement].self).content?.map(\.password) == ["2"])
+        #expect(files.read([Announcement].self).content?.map(\.topics) == [["t", "u"]])
         // One that was never noted, or has been removed since, is not there by that.
         try announcements.accept(Self.announcement("mqtt://b"))
-        #expect(files.readAnnouncements().content?.map(\.url) == ["mqtt://a"])
+        #expect(files.read([Announcement].self).content?.map(\.url) == ["mqtt://a"])
     }
 
     @Test("there are at most 32")
@@ -117,6 +117,6 @@ struct AnnouncementsTests {
             #expect(try announcements.note(Self.announcement("mqtt://\(number)")) == nil)
         }
         #expect(try announcements.note(Self.announcement("mqtt://more"))?.url == "mqtt://0")
-        #expect(files.readAnnouncements().content?.count == 32)
+        #expect(files.read([Announcement].self).content?.count == 32)
     }
 }

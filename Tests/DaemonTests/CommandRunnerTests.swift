@@ -128,9 +128,9 @@ struct CommandRunnerTests {
 
     @Test("the number of a signed list is on the disk before its first command is begun")
     func counter() throws {
-        #expect(hub.files.readCommandCounter().content == nil)
+        #expect(hub.files.read(CommandCounter.self).content == nil)
         try hear(command("a", counter: 1_800_000_000_000), command("b", counter: 1_800_000_000_000))
-        #expect(hub.files.readCommandCounter().content?.counter == 1_800_000_000_000)
+        #expect(hub.files.read(CommandCounter.self).content?.counter == 1_800_000_000_000)
         #expect(asked().map(\.id) == ["a"])
     }
 

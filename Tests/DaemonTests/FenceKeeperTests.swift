@@ -54,7 +54,7 @@ struct FenceKeeperTests {
         keeper.keepChangedStates(now: instant(second))
     }
 
-    private var keptInside: Set<Int64> { hub.files.readInside().content ?? [] }
+    private var keptInside: Set<Int64> { hub.files.read(StoredInside.self).map(\.keys).content ?? [] }
 
     @Test("what is added and removed is durable when the call returns")
     func durable() throws {
@@ -89,7 +89,7 @@ struct FenceKeeperTests {
         let database = try Connection(path: workshop.state + "/beekon.db", access: .readWrite)
         try database.execute("UPDATE geofence_states SET is_inside = 0 WHERE key = 1")
         #expect(resumed() == ["a": false, "b": true], "the database knows better")
-        try hub.files.write(inside: [1])
+        try hub.files.write(StoredInside([1]))
         try workshop.breakStorage()
         #expect(resumed() == ["a": true, "b": nil])
         try workshop.mendStorage()

@@ -74,7 +74,7 @@ func machineIDs(text: String, isOne: Bool) {
 
 @Test("the file of an earlier version tells the same machine")
 func firstLayout() {
-    var identity = SmallFiles.Identity(installID: "", signs: [:])
+    var identity = StoredIdentity(installID: "", signs: [:])
     identity.signs = nil
     identity.machineID = "0123456789abcdef0123456789abcdef"
     let found = signs(Installation.machineID(in: "0123456789abcdef0123456789abcdef\n"))

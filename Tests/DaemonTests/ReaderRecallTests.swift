@@ -32,7 +32,7 @@ struct ReaderRecallTests {
         let reader = try #require(Reader(hub: workshop.hub, settings: settings))
         // What is written of the intent is beside the database, which fails.
         try workshop.hub.files.write(
-            SmallFiles.Intent(state: .tracking, session: session, startedAt: start))
+            StoredIntent(state: .tracking, session: session, startedAt: start))
         #expect(reader.sessions.resume() == .tracking)
         return reader
     }
@@ -98,7 +98,7 @@ struct ReaderRecallTests {
         reader.flush(now: instant(2))
         #expect(reader.sessions.state == (isOpen ? .tracking : .stopped))
         #expect(reader.sessions.session?.id == (isOpen ? session : nil))
-        #expect(workshop.hub.files.readIntent().content?.session == session)
+        #expect(workshop.hub.files.read(StoredIntent.self).content?.session == session)
     }
 
     @Test("an intent that the disk does not give for a while is read again, whatever the database holds")
@@ -107,7 +107,7 @@ struct ReaderRecallTests {
         try workshop.hub.store.close(session: session, at: start)
         let newer = try workshop.location(5).location.id
         let (reader, files) = try unreadable(
-            SmallFiles.Intent(state: .tracking, session: newer, startedAt: start))
+            StoredIntent(state: .tracking, session: newer, startedAt: start))
         for second in 1...5 { reader.flush(now: instant(Double(second))) }
         #expect(reader.sessions.state == .idle && reader.recorder.error?.kind == .io)
         #expect(reader.recorder.retryAt != nil, "it is tried again without a fix, too")
@@ -122,18 +122,18 @@ struct ReaderRecallTests {
         arguments: [false, true])
     func lostForGood(isOpen: Bool) throws {
         if !isOpen { try workshop.hub.store.close(session: session, at: start) }
-        let intent = SmallFiles.Intent(
+        let intent = StoredIntent(
             state: isOpen ? .tracking : .stopped, session: session, startedAt: start)
         let (reader, files) = try unreadable(intent)
         for second in 1...12 { reader.flush(now: instant(Double(second))) }
         #expect(reader.sessions.state == (isOpen ? .tracking : .stopped) && reader.recorder.error == nil)
         files.fail(false)
-        #expect(reader.hub.files.readIntent().content == intent, "it is not written over")
+        #expect(reader.hub.files.read(StoredIntent.self).content == intent, "it is not written over")
     }
 
     @Test("who starts meanwhile need not wait for it")
     func startMeanwhile() throws {
-        let intent = SmallFiles.Intent(state: .stopped, session: session, startedAt: start)
+        let intent = StoredIntent(state: .stopped, session: session, startedAt: start)
         let (reader, files) = try unreadable(intent)
         files.fail(false)
         reader.perform(.start(1), now: instant(1))
@@ -142,7 +142,7 @@ struct ReaderRecallTests {
     }
 
     /// A reader that has begun while the disk does not give the file of the intent.
-    private func unreadable(_ intent: SmallFiles.Intent) throws -> (Reader, UnreadableFiles) {
+    private func unreadable(_ intent: StoredIntent) throws -> (Reader, UnreadableFiles) {
         let files = UnreadableFiles("intent.json")
         let hub = try Hub(
             store: workshop.hub.store,
@@ -162,7 +162,7 @@ struct ReaderRecallTests {
         reader.perform(.stop(1), now: instant(1))
         reader.flush(now: instant(2))
         #expect(reader.sessions.state == .stopped)
-        #expect(workshop.hub.files.readIntent().content?.state == .stopped)
+        #expect(workshop.hub.files.read(StoredIntent.self).content?.state == .stopped)
         #expect(try workshop.hub.store.openTrackingSession() == nil)
     }
 

@@ -37,7 +37,7 @@ struct ReaderWishTests {
         if case .stoppedByPerson? = ask(command) { true } else { false }
     }
 
-    private var intent: SmallFiles.Intent? { hub.files.readIntent().content }
+    private var intent: StoredIntent? { hub.files.read(StoredIntent.self).content }
     private var change: StateChange {
         reader.endTurn()
         return hub.board.readerSnapshot.change
@@ -195,7 +195,7 @@ struct ReaderWishTests {
         let latest = try #require(reader.recorder.latest)
         let session = try #require(reader.sessions.session)
         try hub.files.write(
-            SmallFiles.Intent(state: .stopped, session: session.id, startedAt: session.startedAt))
+            StoredIntent(state: .stopped, session: session.id, startedAt: session.startedAt))
         hub.board.hasListeners.store(true, ordering: .relaxed)
         for expected in [["a", "b"], []] {
             _ = hub.main.takeAll()

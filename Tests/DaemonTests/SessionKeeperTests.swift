@@ -24,7 +24,7 @@ struct SessionKeeperTests {
         session = Session(id: try workshop.location(0).session, startedAt: start)
     }
 
-    private var intent: SmallFiles.Intent? { hub.files.readIntent().content }
+    private var intent: StoredIntent? { hub.files.read(StoredIntent.self).content }
 
     /// The daemon after a restart.
     private func restarted() -> SessionKeeper { SessionKeeper(hub: hub, recorder: recorder) }
@@ -89,7 +89,7 @@ struct SessionKeeperTests {
         #expect(third.resume() == .stopped && third.wish == closed)
         #expect(third.change == StateChange(session, .stopped, .system, .schedule))
         // An earlier version knew persons only.
-        try hub.files.write(SmallFiles.Intent(state: .stopped, session: session.id, startedAt: start))
+        try hub.files.write(StoredIntent(state: .stopped, session: session.id, startedAt: start))
         let fourth = restarted()
         #expect(fourth.resume() == .stopped && fourth.change == StateChange(session, .stopped, .user))
         #expect(fourth.wish == Wish(tracks: false, origin: .person, time: nil))

@@ -67,9 +67,9 @@ final class Household {
     }
 
     /// Which installation this is, as the small files say.
-    func identity() -> SmallFiles.Reading<SmallFiles.Identity> { small.readIdentity() }
+    func identity() -> SmallFiles.Reading<StoredIdentity> { small.read(StoredIdentity.self) }
 
-    func write(_ identity: SmallFiles.Identity) throws { try small.write(identity) }
+    func write(_ identity: StoredIdentity) throws { try small.write(identity) }
 
     func add(_ number: Int) throws { _ = try store.insert(Self.row(number)) }
 
@@ -95,7 +95,7 @@ final class Household {
             ({ $0.frozen = [1, 2] }, { try $0.freeze() }),
             (
                 { $0.metres = 30 },
-                { try $0.small.write(Odometer.Memory(metres: 30, settings: 0, place: nil)) }
+                { try $0.small.write(StoredOdometer(Odometer.Memory(metres: 30, settings: 0, place: nil))) }
             ),
             insertion(4),
             (
@@ -125,8 +125,8 @@ final class Household {
             extras: nil, prunesByAge: false)
     }
 
-    private func intend(_ state: SmallFiles.Intent.State) throws {
-        try small.write(SmallFiles.Intent(state: state, session: Self.session, startedAt: Self.time(0)))
+    private func intend(_ state: StoredIntent.State) throws {
+        try small.write(StoredIntent(state: state, session: Self.session, startedAt: Self.time(0)))
     }
 
     private func freeze() throws {
@@ -155,10 +155,10 @@ final class Household {
         var state = State()
         state.rows = try ids()
         state.frozen = try store.nextFrozen()?.request.body
-        let (intent, odometer) = (small.readIntent(), small.readOdometer())
+        let (intent, odometer) = (small.read(StoredIntent.self), small.read(StoredOdometer.self))
         if let trouble = intent.trouble ?? odometer.trouble { throw Unsound(what: trouble.text) }
         state.isTracking = intent.content.map { $0.state == .tracking }
-        state.metres = odometer.content?.metres
+        state.metres = odometer.content?.value.metres
         let news = store.takeEvents().filter { if case .logDamaged = $0 { false } else { true } }
         if let event = news.first { throw Unsound(what: "\(event)") }
         return state

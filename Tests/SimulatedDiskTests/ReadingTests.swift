@@ -88,7 +88,7 @@ import Testing
 
     @Test("an identity that the disk does not give for a while is left alone, and its copy stands in for it")
     func identity() throws {
-        let known = SmallFiles.Identity(
+        let known = StoredIdentity(
             installID: "018bcfe5-6800-7000-8000-000000000001", signs: [:])
         for failing in [["identity.json", "identity.json.copy"], ["identity.json"], ["identity.json.copy"]] {
             let disk = SimulatedDisk(seed: seed)

@@ -12,7 +12,7 @@ private struct Desk {
     let temporary: TemporaryDirectory
     let directory: StateDirectory
     let files: SmallFiles
-    let intent: SmallFiles.Intent
+    let intent: StoredIntent
 
     init() throws {
         temporary = try TemporaryDirectory()
@@ -21,7 +21,7 @@ private struct Desk {
         var random = SeededGenerator(seed: 3)
         var ids = UUIDv7Generator(using: &random)
         let time = Timestamp(milliseconds: 1_805_097_600_000)
-        intent = SmallFiles.Intent(state: .tracking, session: ids.next(at: time), startedAt: time)
+        intent = StoredIntent(state: .tracking, session: ids.next(at: time), startedAt: time)
         try files.write(intent)
     }
 
@@ -46,7 +46,7 @@ private let damages: [(String, String)] = [
 private func copyTakesItsPlace(content: String, reason: String) throws {
     let desk = try Desk()
     try desk.write("intent.json", content)
-    let found = desk.files.readIntent()
+    let found = desk.files.read(StoredIntent.self)
     #expect(found.content == desk.intent)
     let trouble = try #require(found.trouble)
     #expect(trouble.reason.contains(reason) && trouble.isRestored)
@@ -54,8 +54,8 @@ private func copyTakesItsPlace(content: String, reason: String) throws {
     #expect(aside == desk.directory.file("intent.json.aside-1"))
     #expect(try desk.temporary.read("intent.json.aside-1") == Array(content.utf8))
     // Told once.
-    #expect(desk.files.readIntent().trouble == nil)
-    #expect(desk.files.readIntent().content == desk.intent)
+    #expect(desk.files.read(StoredIntent.self).trouble == nil)
+    #expect(desk.files.read(StoredIntent.self).content == desk.intent)
 }
 
 @Test("without a copy there is nothing, and it is told", arguments: damages)
@@ -63,11 +63,11 @@ private func nothingIsLeft(content: String, reason: String) throws {
     let desk = try Desk()
     try desk.write("intent.json", content)
     try desk.write("intent.json.copy", content)
-    let found = desk.files.readIntent()
+    let found = desk.files.read(StoredIntent.self)
     #expect(found.content == nil)
     #expect(found.trouble?.name == "intent.json" && found.trouble?.isRestored == false)
     #expect(try desk.temporary.names() == ["intent.json.aside-1", "intent.json.copy.aside-1"])
-    #expect(desk.files.readIntent().trouble == nil)
+    #expect(desk.files.read(StoredIntent.self).trouble == nil)
 }
 
 @Test("a damaged copy is written anew, one that a cut has left behind as well")
@@ -76,11 +76,11 @@ func copyIsRenewed() throws {
     let whole = try desk.temporary.read("intent.json")
     for other in ["", "old"] {
         try desk.write("intent.json.copy", other)
-        #expect(desk.files.readIntent().content == desk.intent)
+        #expect(desk.files.read(StoredIntent.self).content == desk.intent)
         #expect(try desk.temporary.read("intent.json.copy") == whole)
     }
     #expect(unlink(desk.directory.file("intent.json.copy")) == 0)
-    #expect(desk.files.readIntent().trouble == nil)
+    #expect(desk.files.read(StoredIntent.self).trouble == nil)
     #expect(try desk.temporary.read("intent.json.copy") == whole)
 }
 
@@ -92,15 +92,17 @@ func noOldCopy() throws {
     stopped.state = .stopped
     try desk.files.write(stopped)
     #expect(try desk.temporary.names() == ["intent.json", "intent.json.copy.tmp"])
-    #expect(desk.files.readIntent().content == stopped)
+    #expect(desk.files.read(StoredIntent.self).content == stopped)
 }
 
 @Test("what never was is no trouble; a link in its place is")
 func missing() throws {
     let desk = try Desk()
-    #expect(desk.files.readExtras().content == nil && desk.files.readExtras().trouble == nil)
+    #expect(
+        desk.files.read(ExtrasChanges.self).content == nil
+            && desk.files.read(ExtrasChanges.self).trouble == nil)
     #expect(symlink("/etc/passwd", desk.directory.file("extras.json")) == 0)
-    #expect(desk.files.readExtras().trouble?.name == "extras.json")
+    #expect(desk.files.read(ExtrasChanges.self).trouble?.name == "extras.json")
 }
 
 @Test(
@@ -114,11 +116,11 @@ func keys(key: String) throws {
         {"nextKey":\(key),"geofences":[{"key":\(key),"id":"a","latitude":1,"longitude":1,"radius":100,\
         "notifiesOnEntry":true,"notifiesOnExit":true}]}
         """)
-    let found = desk.files.readGeofences()
+    let found = desk.files.read(StoredGeofences.self)
     #expect((found.content != nil) == (key == "1"))
     #expect((found.trouble == nil) == (key == "1"))
     // An earlier version wrote it.
-    #expect(found.content?.addedAt("a") == nil)
+    #expect(found.content?.value?.addedAt("a") == nil)
 }
 
 @Test("fences come back with the time they were added")
@@ -127,9 +129,9 @@ func timeOfAdding() throws {
     let time = Timestamp(milliseconds: 1_805_097_600_123)
     var fences = Geofences()
     _ = fences.add([try Geofence(id: "a", latitude: 1, longitude: 2, radius: 3)], at: time)
-    try desk.files.write(fences)
-    #expect(desk.files.readGeofences().content?.items == fences.items)
-    #expect(desk.files.readGeofences().content?.addedAt("a") == time)
+    try desk.files.write(StoredGeofences(fences))
+    #expect(desk.files.read(StoredGeofences.self).content?.value?.items == fences.items)
+    #expect(desk.files.read(StoredGeofences.self).content?.value?.addedAt("a") == time)
 }
 
 @Test("fences come back with who has added them, and those of an earlier version with nobody")
@@ -138,12 +140,13 @@ func origins() throws {
     var fences = Geofences()
     _ = fences.add([try Geofence(id: "a", latitude: 1, longitude: 2, radius: 3)], by: .server)
     _ = fences.add([try Geofence(id: "b", latitude: 1, longitude: 2, radius: 3)])
-    try desk.files.write(fences)
-    let found = try #require(desk.files.readGeofences().content)
+    try desk.files.write(StoredGeofences(fences))
+    let found = try #require(desk.files.read(StoredGeofences.self).content?.value)
     #expect(found.items.map(\.origin) == [.server, .person])
     try desk.files.write(
-        Geofences([.init(key: 1, fence: try Geofence(id: "c", latitude: 1, longitude: 2, radius: 3))]))
-    #expect(desk.files.readGeofences().content?.items.map(\.origin) == [nil])
+        StoredGeofences(
+            Geofences([.init(key: 1, fence: try Geofence(id: "c", latitude: 1, longitude: 2, radius: 3))])))
+    #expect(desk.files.read(StoredGeofences.self).content?.value?.items.map(\.origin) == [nil])
 }
 
 @Test("other files go as they are told, and no others")
@@ -175,8 +178,8 @@ func largestGeofences() throws {
             }
             return .init(key: 1 << 59, fence: try Geofence(id: id, ring: ring))
         })
-    try desk.files.write(fences)
-    let found = try #require(desk.files.readGeofences().content)
+    try desk.files.write(StoredGeofences(fences))
+    let found = try #require(desk.files.read(StoredGeofences.self).content?.value)
     #expect(found.items == fences.items)
     #expect(fences.add([try Geofence(id: "one more", ring: [[0, 0], [1, 0], [0, 1]])]) != nil)
 }
@@ -186,8 +189,8 @@ func polygons() throws {
     let desk = try Desk()
     let ring = [[13.0, 52.0], [13.1, 52.0], [13.0, 52.1]]
     let fence = try Geofence(id: "yard", ring: ring, notifiesOnEntry: false)
-    try desk.files.write(Geofences([.init(key: 7, fence: fence)], nextKey: 9))
-    let found = try #require(desk.files.readGeofences().content)
+    try desk.files.write(StoredGeofences(Geofences([.init(key: 7, fence: fence)], nextKey: 9)))
+    let found = try #require(desk.files.read(StoredGeofences.self).content?.value)
     #expect(found.items.map(\.fence) == [fence] && found.items[0].key == 7 && found.nextKey == 9)
     try desk.write(
         "geofences.json",
@@ -196,7 +199,7 @@ func polygons() throws {
         "notifiesOnEntry":true,"notifiesOnExit":true}]}
         """)
     #expect(unlink(desk.directory.file("geofences.json.copy")) == 0)
-    #expect(desk.files.readGeofences().trouble?.reason == "damaged")
+    #expect(desk.files.read(StoredGeofences.self).trouble?.reason == "damaged")
 }
 
 @Test(

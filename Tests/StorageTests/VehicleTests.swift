@@ -212,20 +212,20 @@ struct VehicleTests {
     func file() throws {
         let directory = try TemporaryDirectory()
         let files = SmallFiles(try StateDirectory(directory.path))
-        #expect(files.readOdometer().content == nil)
+        #expect(files.read(StoredOdometer.self).content == nil)
         for place in [nil, Odometer.Place(time: time(1), coordinate: try #require(mark(1).place))] {
             let memory = Odometer.Memory(metres: 1234.25, settings: 3, place: place)
-            try files.write(memory)
-            #expect(files.readOdometer().content == memory)
+            try files.write(StoredOdometer(memory))
+            #expect(files.read(StoredOdometer.self).content?.value == memory)
         }
-        try files.removeOdometer()
+        try files.remove(StoredOdometer.self)
         #expect(try directory.names().isEmpty)
         for text in [
             #"{"metres":-1,"settings":0}"#, #"{"metres":1e13,"settings":0}"#, #"{"metres":1,"settings":-1}"#,
         ] {
             try directory.write("odometer.json", Array(text.utf8))
-            #expect(files.readOdometer().content == nil)
-            #expect(files.readOdometer().trouble == nil)
+            #expect(files.read(StoredOdometer.self).content == nil)
+            #expect(files.read(StoredOdometer.self).trouble == nil)
         }
     }
 }

@@ -9,9 +9,9 @@ internal import Upload
 extension Identification {
     private var databases: DatabaseFiles { DatabaseFiles(in: directory.path, on: directory.files) }
 
-    func plan(_ result: inout Found) -> SmallFiles.Separation {
+    func plan(_ result: inout Found) -> Separation {
         let (id, session) = (mint().description, mint())
-        return SmallFiles.Separation(
+        return Separation(
             installID: id, signs: found,
             database: databases.foreignName(at: time),
             session: session, startedAt: time, intent: intent(&result))
@@ -19,27 +19,26 @@ extension Identification {
 
     /// The identity first records that this has begun and finally that it is done; every step between may be
     /// repeated.
-    func separate(_ marked: SmallFiles.Identity, _ result: inout Found) throws -> String {
+    func separate(_ marked: StoredIdentity, _ result: inout Found) throws -> String {
         guard let plan = marked.separation, let session = UUIDv7(plan.session) else {
             return marked.installID
         }
         try files.write(marked)
-        let former = SmallFiles.Identity(installID: marked.installID, signs: Installation.signs(of: marked))
+        let former = StoredIdentity(installID: marked.installID, signs: Installation.signs(of: marked))
         try files.write(foreign: former, beside: plan.database)
         // All of it, before it is asked for anything: without its WAL it would get a new one.
         let hasRows = try databases.moveAside(as: plan.database)
         let tracks = try takeIntentAlong(plan, session, &result)
         for name in try directory.names() where TokenStore.holdsSecrets(name) { try directory.remove(name) }
-        // Where the other machine was.
+        // Where the other machine was, and how far it has driven. Durably, with the tokens.
         try directory.remove(SmallFiles.Name.inside)
-        try files.removeOdometer()
-        try directory.synchronise()
+        try files.remove(StoredOdometer.self)
         let goesOn = tracks ? ", and tracking goes on in session \(plan.session)" : ""
         Log.warning(
             .identity,
             "this machine has the install_id \(plan.installID) now. Its tokens were dropped\(goesOn)."
                 + (hasRows ? account(of: marked.installID, plan.database) : ""))
-        try files.write(SmallFiles.Identity(installID: plan.installID, signs: plan.signs))
+        try files.write(StoredIdentity(installID: plan.installID, signs: plan.signs))
         return plan.installID
     }
 
@@ -55,16 +54,16 @@ extension Identification {
 
     /// The disk is back in its machine before the separation was completed: what was done so far is undone, except for
     /// tokens, which may be gone.
-    func withdraw(_ plan: SmallFiles.Separation, of known: SmallFiles.Identity) throws {
+    func withdraw(_ plan: Separation, of known: StoredIdentity) throws {
         try databases.takeBack(plan.database)
         let aside = SmallFiles.foreignName(beside: plan.database)
         for name in [aside, aside + ".tmp"] { try directory.remove(name) }
-        if let intent = plan.intent, files.readIntent().content?.sessionID == plan.session {
+        if let intent = plan.intent, files.read(StoredIntent.self).content?.sessionID == plan.session {
             try files.write(intent)
         }
         try directory.synchronise()
         let signs = Installation.signs(of: known).merging(found) { $1 }
-        try files.write(SmallFiles.Identity(installID: known.installID, signs: signs))
+        try files.write(StoredIdentity(installID: known.installID, signs: signs))
         Log.warning(
             .identity,
             "this is the machine again that install_id \(known.installID) was made on: it keeps that, and its database. "
@@ -74,7 +73,7 @@ extension Identification {
 
     /// The intent applies to the copy as well, in a session of its own.
     private func takeIntentAlong(
-        _ plan: SmallFiles.Separation, _ session: UUIDv7, _ result: inout Found
+        _ plan: Separation, _ session: UUIDv7, _ result: inout Found
     ) throws(SystemError) -> Bool {
         let before = intent(&result)
         if before?.session == session { return before?.state == .tracking }
@@ -88,13 +87,13 @@ extension Identification {
             return state == .tracking
         }
         try files.write(
-            SmallFiles.Intent(
+            StoredIntent(
                 state: state, session: session, startedAt: Timestamp(milliseconds: plan.startedAt)))
         return state == .tracking
     }
 
-    private func intent(_ result: inout Found) -> SmallFiles.Intent? {
-        let reading = files.readIntent()
+    private func intent(_ result: inout Found) -> StoredIntent? {
+        let reading = files.read(StoredIntent.self)
         if let trouble = reading.trouble, !result.troubles.contains(where: { $0.name == trouble.name }) {
             Log.error(.fileDamaged, trouble.text)
             result.troubles.append(trouble)

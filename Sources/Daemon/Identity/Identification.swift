@@ -35,7 +35,7 @@ struct Identification {
 
     /// The id of this installation: created once, and again when the machine is another one.
     func find() throws -> Found {
-        let reading = files.readIdentity()
+        let reading = files.read(StoredIdentity.self)
         var result = Found(id: "", troubles: reading.trouble.map { [$0] } ?? [])
         guard var known = reading.content else {
             // It may be intact, so it must not be overwritten.
@@ -44,7 +44,7 @@ struct Identification {
                 Log.error(.fileDamaged, "\(trouble.text): the backend will take this for another vehicle")
             }
             result.id = mint().description
-            try makingRoom { try files.write(SmallFiles.Identity(installID: result.id, signs: found)) }
+            try makingRoom { try files.write(StoredIdentity(installID: result.id, signs: found)) }
             Log.notice(.identity, "this installation has the install_id \(result.id), which is new")
             return result
         }
@@ -83,7 +83,7 @@ struct Identification {
     /// The store has been opened: from now on a database that is missing has been lost.
     func noteDatabase() {
         guard !DatabaseFiles(in: directory.path, on: directory.files).isMissing,
-            var known = files.readIdentity().content,
+            var known = files.read(StoredIdentity.self).content,
             known.hasDatabase != true
         else { return }
         known.hasDatabase = true
@@ -97,7 +97,7 @@ struct Identification {
     }
 
     /// More signs of the machine may have become readable.
-    private func keep(_ known: SmallFiles.Identity, _ signs: Installation.Signs) {
+    private func keep(_ known: StoredIdentity, _ signs: Installation.Signs) {
         let old = Installation.signs(of: known)[Installation.machineID]
         if let old, signs[Installation.machineID] != old {
             Log.notice(
@@ -105,13 +105,13 @@ struct Identification {
                 "/etc/machine-id has changed, and the serial number of the hardware has not: this is still "
                     + "install_id \(known.installID)")
         }
-        var identity = SmallFiles.Identity(installID: known.installID, signs: signs)
+        var identity = StoredIdentity(installID: known.installID, signs: signs)
         identity.hasDatabase = known.hasDatabase
         if identity != known { write(identity) }
     }
 
     /// A failing disk is no reason not to start.
-    private func write(_ identity: SmallFiles.Identity) {
+    private func write(_ identity: StoredIdentity) {
         do {
             try files.write(identity)
         } catch {

@@ -45,7 +45,7 @@ enum Installation {
     }
 
     /// What an identity file says about its machine, in either layout of the file.
-    static func signs(of identity: SmallFiles.Identity) -> Signs {
+    static func signs(of identity: StoredIdentity) -> Signs {
         if let signs = identity.signs { return signs }
         var signs = Signs()
         signs[machineID] = identity.machineID.flatMap(machineID(in:))

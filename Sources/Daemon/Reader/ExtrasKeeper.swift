@@ -8,7 +8,7 @@ internal import Upload
 /// Confined to the reader's thread.
 final class ExtrasKeeper {
     private let hub: Hub
-    private var changes = SmallFiles.Extras()
+    private var changes = ExtrasChanges()
     /// The extras in force, a JSON object; nil when there are none. Stored rows keep theirs.
     private(set) var json: String?
     /// The extras in force by name, for clients that ask.
@@ -21,9 +21,9 @@ final class ExtrasKeeper {
     /// Takes up what was set before the daemon ended. Extras that cannot be read are no reason not to track.
     func resume(configured: [String: String]) {
         let found = hub.content(
-            of: hub.files.readExtras(),
+            of: hub.files.read(ExtrasChanges.self),
             otherwise: "those of the configuration apply, until beekonctl extras set")
-        changes = found ?? SmallFiles.Extras()
+        changes = found ?? ExtrasChanges()
         apply(to: configured)
     }
 
@@ -35,7 +35,7 @@ final class ExtrasKeeper {
 
     /// Durable when it returns.
     func set(_ wanted: [String: String], configured: [String: String]) throws(CommandFailure) {
-        let new = SmallFiles.Extras(wanted: wanted, configured: configured)
+        let new = ExtrasChanges(wanted: wanted, configured: configured)
         do {
             if new != changes { try hub.files.write(new) }
         } catch {

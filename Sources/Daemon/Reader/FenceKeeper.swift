@@ -33,9 +33,11 @@ final class FenceKeeper {
     /// Takes up the fences, each in the state in which it was last decided.
     func resume(now: BootInstant) {
         let found = hub.content(
-            of: hub.files.readGeofences(), otherwise: "there are no geofences until they are added again")
+            of: hub.files.read(StoredGeofences.self).map(\.value),
+            otherwise: "there are no geofences until they are added again")
         let stored: [Int64: Geofences.Change]?
-        keptInside = hub.content(of: hub.files.readInside(), otherwise: "the database knows the same")
+        keptInside = hub.content(
+            of: hub.files.read(StoredInside.self).map(\.keys), otherwise: "the database knows the same")
         do {
             stored = try hub.store.geofenceStates()
         } catch {
@@ -65,7 +67,7 @@ final class FenceKeeper {
             let served = ServedFences(try hub.store.commands(named: ServedFences.commands))
             var settled = geofences
             settled.settleOrigins { served.added($0) }
-            try hub.files.write(settled)
+            try hub.files.write(StoredGeofences(settled))
             geofences = settled
         } catch let error as StorageError {
             // They count as a person's until the next start, which tries again.
@@ -117,7 +119,7 @@ final class FenceKeeper {
 
     private func replace(with changed: Geofences, now: BootInstant) throws(CommandFailure) {
         do {
-            try hub.files.write(changed)
+            try hub.files.write(StoredGeofences(changed))
         } catch {
             throw CommandFailure(reason: "the geofences could not be written: \(error)")
         }
@@ -175,7 +177,7 @@ final class FenceKeeper {
         mustKeepStates = false
         guard inside != keptInside ?? [] else { return }
         do {
-            try hub.files.write(inside: inside)
+            try hub.files.write(StoredInside(inside))
             hub.board.note(renewed: SmallFiles.Name.inside)
             keptInside = inside
         } catch {
@@ -197,7 +199,7 @@ final class FenceKeeper {
         keptInside = nil
         guard !geofences.isEmpty else { return }
         do {
-            try hub.files.write(geofences)
+            try hub.files.write(StoredGeofences(geofences))
         } catch {
             Log.error(.storageFailed, "the geofences could not be written again: \(error)")
         }

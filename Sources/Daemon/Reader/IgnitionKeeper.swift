@@ -36,7 +36,7 @@ final class IgnitionKeeper {
     private var power: ExternalPower?
     private var lastPlace = LastPlace()
     /// What the file holds.
-    private var kept: SmallFiles.VehicleMemory?
+    private var kept: StoredVehicle?
     /// The ids of the latest events, by kind.
     private var latest: [String: String] = [:]
     /// When the file is to be written again.
@@ -73,7 +73,7 @@ final class IgnitionKeeper {
         stored: (VehicleEvent.Kind) -> VehicleEvent?
     ) -> [Consequence] {
         kept = hub.content(
-            of: hub.files.readVehicle(), otherwise: "ignition and external power count as unknown")
+            of: hub.files.read(StoredVehicle.self), otherwise: "ignition and external power count as unknown")
         latest = kept?.events ?? [:]
         if kept == nil {
             // Events of before say nothing of what the file would have said.
@@ -103,7 +103,7 @@ final class IgnitionKeeper {
         return actions.map { .ignition($0) }
     }
 
-    private func recalled(_ found: SmallFiles.VehicleMemory) -> Ignition.Memory? {
+    private func recalled(_ found: StoredVehicle) -> Ignition.Memory? {
         BootID(found.boot).map { Ignition.Memory(isOn: found.isOn, boot: $0) }
     }
 
@@ -285,7 +285,7 @@ final class IgnitionKeeper {
     /// - Throws: when it cannot be written; it is tried again.
     func keep(isAsked: Bool = false, now: BootInstant) throws(CommandFailure) {
         if let writeAt, now < writeAt, !isAsked { return }
-        var memory = SmallFiles.VehicleMemory(
+        var memory = StoredVehicle(
             ignition: settings.ignition.rawValue, isOn: ignition?.memory.isOn,
             boot: (ignition?.memory.boot ?? boot).text, supply: settings.supply, isPowered: power?.isPresent)
         memory.events = latest

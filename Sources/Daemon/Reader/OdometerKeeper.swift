@@ -25,7 +25,9 @@ final class OdometerKeeper {
 
     /// Reads the file. One that cannot be read is no reason not to track.
     func resume() {
-        found = hub.content(of: hub.files.readOdometer(), otherwise: "the database knows where it stood")
+        found = hub.content(
+            of: hub.files.read(StoredOdometer.self).map(\.value),
+            otherwise: "the database knows where it stood")
     }
 
     /// Where to go on.
@@ -80,7 +82,7 @@ final class OdometerKeeper {
     }
 
     private func write(_ memory: Odometer.Memory) throws(SystemError) {
-        try hub.makingRoom { () throws(SystemError) in try hub.files.write(memory) }
+        try hub.makingRoom { () throws(SystemError) in try hub.files.write(StoredOdometer(memory)) }
         hub.board.note(renewed: SmallFiles.Name.odometer)
     }
 }

@@ -115,7 +115,7 @@ final class SessionKeeper {
 
     /// Takes up what the file of the intent says.
     func resume() -> Intent {
-        let reading = hub.files.readIntent()
+        let reading = hub.files.read(StoredIntent.self)
         let trouble = reading.trouble
         if let trouble { hub.board.note(damaged: trouble.name) }
         guard let intent = reading.content, let id = intent.session else {
@@ -264,7 +264,9 @@ final class SessionKeeper {
     func note(_ wish: Wish?) {
         guard wish != self.wish else { return }
         self.wish = wish
-        guard let wish, var intent = hub.files.readIntent().content, intent.wish.tracks == wish.tracks else {
+        guard let wish, var intent = hub.files.read(StoredIntent.self).content,
+            intent.wish.tracks == wish.tracks
+        else {
             return
         }
         intent.take(wish)
@@ -289,7 +291,7 @@ final class SessionKeeper {
             if phase == .stopped { reason = wish.isSystems ? .system : .user }
             return
         }
-        let known = hub.files.readIntent().content.flatMap { intent in
+        let known = hub.files.read(StoredIntent.self).content.flatMap { intent in
             intent.session.map { Session(id: $0, startedAt: Timestamp(milliseconds: intent.startedAt)) }
         }
         try writeStop(known ?? placeholder, wish, at: time)
@@ -366,9 +368,9 @@ final class SessionKeeper {
 
     /// A full disk is no reason to go on tracking somebody who has asked for it to end.
     private func write(
-        _ state: SmallFiles.Intent.State, _ session: Session, _ wish: Wish?, stoppedAt: Timestamp? = nil
+        _ state: StoredIntent.State, _ session: Session, _ wish: Wish?, stoppedAt: Timestamp? = nil
     ) throws(SystemError) {
-        let intent = SmallFiles.Intent(
+        let intent = StoredIntent(
             state: state, session: session.id, startedAt: session.startedAt, origin: wish?.origin,
             decidedAt: wish?.time, stoppedAt: stoppedAt, motion: state == .tracking ? motion : nil)
         try hub.makingRoom { () throws(SystemError) in try hub.files.write(intent) }

@@ -10,8 +10,6 @@ internal import Synchronization
 ///
 /// Read when it is first asked for.
 final class Announcements: Sendable {
-    typealias Announcement = SmallFiles.Announcement
-
     /// The file is there and cannot be read now: nothing may be written over it.
     struct Unreadable: Error { var reason: String }
 
@@ -115,7 +113,7 @@ final class Announcements: Sendable {
 
     private func load(_ state: inout State) -> [Announcement] {
         if let known = state.known { return known }
-        let reading = files.readAnnouncements()
+        let reading = files.read([Announcement].self)
         // What only cannot be read now is asked for again.
         if let trouble = reading.trouble, trouble.isPassing, reading.content == nil {
             if state.unreadable == nil { state.trouble = trouble }

@@ -99,7 +99,7 @@ final class CommandListener {
 
     /// Without those that are in the future by a trusted clock: an earlier version took any, and nothing after it.
     private func lastCounter(now: BootInstant) throws(StorageError) -> Int64? {
-        let reading = hub.files.readCommandCounter()
+        let reading = hub.files.read(CommandCounter.self)
         let file = hub.content(
             of: reading, otherwise: "signed commands that were carried out may be repeated")
         let limit = hub.clock.trusted(now: now).map { ServerCommand.Warrant.latest(at: $0) } ?? .max

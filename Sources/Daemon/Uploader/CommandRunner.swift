@@ -116,7 +116,7 @@ final class CommandRunner {
         if let counter = next.counter, counter > lastBegun(now: now) {
             // Without the database it must be known, too.
             try hub.makingRoom { () throws(SystemError) in
-                try hub.files.write(SmallFiles.CommandCounter(counter: counter))
+                try hub.files.write(CommandCounter(counter: counter))
             }
             written = counter
         }
@@ -127,7 +127,7 @@ final class CommandRunner {
     /// The highest counter in the small file. One in the future by a trusted clock counts as none.
     private func lastBegun(now: BootInstant) -> Int64 {
         if let written { return written }
-        guard let kept = hub.files.readCommandCounter().content?.counter else { return 0 }
+        guard let kept = hub.files.read(CommandCounter.self).content?.counter else { return 0 }
         guard let time = hub.clock.trusted(now: now) else { return kept }
         return ServerCommand.Warrant.isAhead(kept, of: time) ? 0 : kept
     }

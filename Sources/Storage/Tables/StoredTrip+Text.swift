@@ -50,7 +50,7 @@ extension StoredTrip {
 
     private static func mark(_ numbers: [Double?]) -> Trips.Mark? {
         guard numbers.count == 6, let time = numbers[0].flatMap({ Int64(exactly: $0) }),
-            SmallFiles.years.contains(time), let odometer = numbers[3], let idle = numbers[5],
+            Timestamp.isDate(time), let odometer = numbers[3], let idle = numbers[5],
             idle >= 0, numbers[4] ?? 0 >= 0
         else { return nil }
         let place = numbers[1].flatMap { latitude in

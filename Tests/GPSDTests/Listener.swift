@@ -51,7 +51,7 @@ struct Listener: ~Copyable {
     mutating func runUntil(_ condition: ([Source.Event], borrowing Listener) -> Bool) throws -> [Source.Event]
     {
         var events: [Source.Event] = []
-        let end = monotonicSeconds() + 5
+        let end = monotonicSeconds() + 60
         while true {
             events += source.run(now: boot(now))
             if condition(events, self) { return events }

@@ -27,7 +27,7 @@ private struct Line: ~Copyable {
     /// Reads until `count` reports have arrived.
     mutating func reports(_ count: Int) throws -> [Report] {
         var reports: [Report] = []
-        let isComplete = try wait(upTo: 5) {
+        let isComplete = try wait {
             var poll = Rest()
             poll.add(socket.raw)
             poll.wait(seconds: 1)
@@ -55,7 +55,7 @@ func splitEverywhere() throws {
         var first: [Report] = []
         var poll = Rest()
         poll.add(line.socket.raw)
-        poll.wait(seconds: 5)
+        poll.wait(seconds: 60)
         let count = try line.read(into: &first)
         try #require(count == cut)
         try line.gpsd.send(Array(text.utf8.dropFirst(cut)))
@@ -126,7 +126,7 @@ func closing() throws {
     try line.gpsd.say(tpvLine(1))
     line.gpsd.hangUp()
     var reports: [Report] = []
-    let isClosed = wait(upTo: 5) {
+    let isClosed = wait {
         do {
             _ = try line.read(into: &reports)
             return false

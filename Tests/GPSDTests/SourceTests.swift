@@ -347,7 +347,7 @@ func flood() throws {
     var sent = 0
     var runs = 0
     var fixes: [Double] = []
-    let isHeard = wait(upTo: 5) {
+    let isHeard = wait {
         if sent < flood.count { sent += listener.gpsd.sendWhatFits(Array(flood[sent...])) }
         let events = listener.run(at: 1)
         fixes += events.fixTimes
@@ -362,14 +362,19 @@ func flood() throws {
 @Test("acquiring and releasing a source repeatedly leaks no descriptor")
 func noLeak() throws {
     var listener = try Listener()
-    var descriptors: Set<Int32> = []
-    for round in 0..<50 {
-        listener.now = Double(round)
-        listener.source.acquire(now: boot(listener.now))
-        _ = try listener.connect()
-        descriptors.insert(listener.source.descriptor)
-        _ = listener.source.release(now: boot(listener.now))
-        listener.gpsd.hangUp()
+    var counts: [Int] = []
+    // Other tests take some meanwhile, and may take each that is free; not so again and again.
+    while counts.count < 10, counts.last ?? 50 >= 40 {
+        var descriptors: Set<Int32> = []
+        for _ in 0..<50 {
+            listener.now += 1
+            listener.source.acquire(now: boot(listener.now))
+            _ = try listener.connect()
+            descriptors.insert(listener.source.descriptor)
+            _ = listener.source.release(now: boot(listener.now))
+            listener.gpsd.hangUp()
+        }
+        counts.append(descriptors.count)
     }
-    #expect(descriptors.count < 40, "other tests take some meanwhile")
+    #expect(counts.contains { $0 < 40 }, "\(counts)")
 }

@@ -79,7 +79,7 @@ func pollTimeouts() throws {
     let start = monotonicSeconds()
     #expect(isReady(wakeup.descriptor, within: nil))
     #expect(isReady(wakeup.descriptor, within: 1e12))
-    #expect(monotonicSeconds() - start < 5)
+    #expect(monotonicSeconds() - start < 30)
     wakeup.clear()
     #expect(!isReady(wakeup.descriptor, within: -1), "a deadline that has passed does not wait")
 }
@@ -115,7 +115,7 @@ func threadName() throws {
         let name = try? readFile("/proc/thread-self/comm", limit: 100)
         _ = mailbox.post(String(decoding: name ?? [], as: UTF8.self))
     }
-    #expect(isReady(mailbox.wakeup.descriptor, within: 5))
+    #expect(isReady(mailbox.wakeup.descriptor, within: 30))
     #expect(mailbox.takeAll() == ["beekon-reader\n"])
 }
 

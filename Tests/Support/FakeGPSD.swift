@@ -6,6 +6,8 @@ internal import Glibc
 package final class FakeGPSD {
     /// Where it listens on 127.0.0.1.
     package let port: UInt16
+    /// Holds the port also while nobody listens there: Linux lets another socket with SO_REUSEADDR listen.
+    private let reservation: Int32
     private var listener: Int32
     private var connection: Int32 = -1
     private var fillers: [Int32] = []
@@ -18,19 +20,21 @@ package final class FakeGPSD {
     ///
     /// - Parameter backlog: how many connections may wait to be taken, besides one.
     package init(port wanted: UInt16 = 0, backlog: Int32 = 8) throws {
+        reservation = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var reuse: Int32 = 1
+        setsockopt(reservation, SOL_SOCKET, SO_REUSEADDR, &reuse, socklen_t(MemoryLayout<Int32>.size))
         setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &reuse, socklen_t(MemoryLayout<Int32>.size))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = wanted.bigEndian
         address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let listener = listener
+        let (reservation, listener) = (reservation, listener)
         let isListening = withUnsafeMutablePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, size) == 0 && listen(listener, backlog) == 0
-                    && getsockname(listener, $0, &size) == 0
+                bind(reservation, $0, size) == 0 && getsockname(reservation, $0, &size) == 0
+                    && bind(listener, $0, size) == 0 && listen(listener, backlog) == 0
             }
         }
         port = UInt16(bigEndian: address.sin_port)
@@ -40,6 +44,7 @@ package final class FakeGPSD {
     deinit {
         hangUp()
         stopListening()
+        close(reservation)
         for filler in fillers { close(filler) }
     }
 
@@ -51,7 +56,8 @@ package final class FakeGPSD {
         address.sin_port = port.bigEndian
         address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
         for _ in 0..<4 {
-            let filler = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+            let type = SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue
+            let filler = socket(AF_INET, Int32(type), 0)
             fillers.append(filler)
             withUnsafePointer(to: &address) {
                 $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -60,14 +66,18 @@ package final class FakeGPSD {
                 }
             }
         }
+        // From the first that waits on, the queue is full.
+        _ = isReadable(listener)
     }
 
-    /// Takes the next connection, waiting for it at most five seconds; an earlier one is closed.
+    /// Takes the next connection, waiting for it at most half a minute; an earlier one is closed.
     package func accept() throws {
         hangUp()
         guard isReadable(listener) else { throw SetUpFailed(operation: "accept", code: ETIMEDOUT) }
         connection = Glibc.accept(listener, nil, nil)
         guard connection >= 0 else { throw SetUpFailed(operation: "accept", code: errno) }
+        // A program that another test starts would keep it open.
+        _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
     }
 
     /// Whether a connection waits to be taken.
@@ -96,7 +106,7 @@ package final class FakeGPSD {
         max(0, Glibc.send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)))
     }
 
-    /// The next line from the client, without its end; nil when none comes within five seconds.
+    /// The next line from the client, without its end; nil when none comes within half a minute.
     package func hear() -> String? {
         var line: [UInt8] = []
         var byte: UInt8 = 0
@@ -119,7 +129,7 @@ package final class FakeGPSD {
         listener = -1
     }
 
-    private func isReadable(_ descriptor: Int32, milliseconds: Int32 = 5000) -> Bool {
+    private func isReadable(_ descriptor: Int32, milliseconds: Int32 = 30_000) -> Bool {
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&entry, 1, milliseconds) > 0
     }

@@ -3,7 +3,7 @@ internal import Glibc
 /// Calls `step` until it returns true; `step` itself must wait for something (poll, accept, a lock).
 ///
 /// - Returns: false when that has taken longer than `seconds`: the deadline of a test that hangs, never a delay.
-package func wait(upTo seconds: Double = 10, until step: () throws -> Bool) rethrows -> Bool {
+package func wait(upTo seconds: Double = 60, until step: () throws -> Bool) rethrows -> Bool {
     let end = monotonicSeconds() + seconds
     while monotonicSeconds() < end {
         if try step() { return true }

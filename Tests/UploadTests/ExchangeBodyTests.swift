@@ -45,12 +45,11 @@ struct ExchangeBodyTests {
             return #expect(Bool(false))
         }
         #expect(failure.wasSent)
-        // A port that nobody listens on.
-        var port: UInt16 = 0
-        do { port = try RawServer { _ in }.port }
-        guard case .failure(let refused) = try exchange("http://127.0.0.1:\(port)/").outcome else {
+        let port = try ClosedPort()
+        guard case .failure(let refused) = try exchange("http://127.0.0.1:\(port.number)/").outcome else {
             return #expect(Bool(false))
         }
         #expect(!refused.wasSent)
+        withExtendedLifetime(port) {}
     }
 }

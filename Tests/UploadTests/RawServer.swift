@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Linux
 import Support
@@ -24,7 +25,8 @@ final class RawServer: Sendable {
         (self.listener, self.port, self.log) = (listener, port, log)
         try startThread(named: "server") {
             while true {
-                let raw = accept(listener, nil, nil)
+                // A broker that another test starts must not hold it open.
+                let raw = clinux_accept(listener, Int32(SOCK_CLOEXEC.rawValue))
                 guard raw >= 0 else { break }
                 log.connections.add(1, ordering: .sequentiallyConsistent)
                 log.isAtWork.store(true, ordering: .sequentiallyConsistent)
@@ -72,6 +74,16 @@ final class RawServer: Sendable {
         guard isListening else { throw SetUpFailed(operation: "listen", code: errno) }
         return (listener, UInt16(bigEndian: address.sin_port))
     }
+}
+
+/// A port of loopback on which nobody listens, and which nobody else is given meanwhile.
+final class ClosedPort: Sendable {
+    let number: UInt16
+    private let reservation: Int32
+
+    init() throws { (reservation, number) = try Broker.reservePort() }
+
+    deinit { close(reservation) }
 }
 
 /// The server's end of a connection. Nothing waits for longer than ten seconds.

@@ -71,7 +71,7 @@ final class Broker: Sendable {
             timeout: timeout)
     }
 
-    private static func reservePort() throws -> (Int32, UInt16) {
+    static func reservePort() throws -> (Int32, UInt16) {
         let raw = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var reuse: Int32 = 1
         setsockopt(raw, SOL_SOCKET, SO_REUSEADDR, &reuse, socklen_t(MemoryLayout<Int32>.size))

@@ -130,10 +130,12 @@ struct MQTTClientTests {
 
     @Test("a connection refused is a failure of the network, and no url of another kind is tried")
     func refused() throws {
-        // A port that was free a moment ago.
-        let port = try RawServer { _ in }.port
+        let port = try ClosedPort()
+        defer { withExtendedLifetime(port) {} }
         var client = try mqttClient()
-        for url in ["mqtt://127.0.0.1:\(port)", "https://127.0.0.1:\(port)", "mqtt://", "127.0.0.1"] {
+        for url in [
+            "mqtt://127.0.0.1:\(port.number)", "https://127.0.0.1:\(port.number)", "mqtt://", "127.0.0.1",
+        ] {
             guard
                 case .failure(let failure) = try client.ask(
                     "1", MQTTOptions(url: url, clientID: "c", timeout: 30))

@@ -30,8 +30,7 @@ final class Quieter: Sendable {
         self.note = note
     }
 
-    func report(_ error: StoreError) {
-        let now = ContinuousClock.now
+    func report(_ error: StoreError, at now: ContinuousClock.Instant = .now) {
         let isKnown = state.withLock { state in
             guard !error.isOutage else { return !state.begin(at: now) }
             if let last = state.last, last.error == error, now - last.time < Self.pause { return true }
@@ -44,8 +43,7 @@ final class Quieter: Sendable {
     /// The database server answers.
     ///
     /// - Parameter isNews: it is worth a line, even if nobody was told that it did not answer.
-    func answers(_ text: String, isNews: Bool) {
-        let now = ContinuousClock.now
+    func answers(_ text: String, isNews: Bool, at now: ContinuousClock.Instant = .now) {
         let line = state.withLock { state -> String? in
             defer { (state.outage, state.isTold) = (nil, false) }
             guard let outage = state.outage, state.isTold else { return isNews ? text : nil }

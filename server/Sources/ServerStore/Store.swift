@@ -58,14 +58,18 @@ package final class Store: Sendable {
     ///   - partitionDays: of a partition of PostgreSQL, 1 or 7; nil: as the database has it.
     ///   - patience: how long work may wait for a thread.
     ///   - batchPatience: how long a batch may.
+    ///   - batchDelay: how long the first in the line may have waited while others join it; nil: as usual.
     ///   - note: told of what is no error, such as that another PostgreSQL is the primary now.
     ///   - report: told of errors, from any of the threads.
     package init(
         _ place: Place, copy: Place? = nil, partitionDays: Int? = nil, patience: Duration = .seconds(10),
-        batchPatience: Duration = .milliseconds(700), note: @escaping @Sendable (String) -> Void = { _ in },
+        batchPatience: Duration = .milliseconds(700), batchDelay: Duration? = nil,
+        note: @escaping @Sendable (String) -> Void = { _ in },
         report: @escaping @Sendable (StoreError) -> Void
     ) throws(StoreError) {
-        let (writes, makes) = (Monitor(WorkQueue()), Monitor(MakerQueue()))
+        var bounds = WorkQueue.Bounds()
+        if let batchDelay { bounds.delay = batchDelay }
+        let (writes, makes) = (Monitor(WorkQueue(bounds)), Monitor(MakerQueue()))
         let (reads, looks, locks) = (Monitor(WorkQueue()), Monitor(WorkQueue()), Monitor(WorkQueue()))
         self.writes = writes
         self.reads = reads

@@ -58,13 +58,21 @@ import Testing
         #expect(try await made("correct horse", "battery staple!?") != hash)
         #expect(try await made("correct horse", "battery staple!!") == hash)
         let mill = mill
-        let refused = await withTaskGroup(of: Bool.self) { group in
-            for _ in 0..<40 {
-                group.addTask { (try? await mill.hash("x", salt: [1], of: "ada", isKnown: false)) == nil }
+        func refused() async -> Int {
+            await withTaskGroup(of: Bool.self) { group in
+                for _ in 0..<40 {
+                    group.addTask {
+                        (try? await mill.hash("x", salt: [1], of: "ada", isKnown: false)) == nil
+                    }
+                }
+                return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
             }
-            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
         }
-        #expect(refused >= 20)
+        // Those that come one after the other, as where others have the processors, find room.
+        let end = ContinuousClock.now + .seconds(120)
+        var most = await refused()
+        while most < 20, ContinuousClock.now < end { most = await refused() }
+        #expect(most >= 20)
         close()
     }
 

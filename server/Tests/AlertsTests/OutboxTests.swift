@@ -18,7 +18,7 @@ private final class Outbox {
 
     init() async throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        store = try Store(.sqlite(folder.appending(path: "server.db").path)) { _ in }
+        store = try Store(.sqlite(folder.appending(path: "server.db").path), patience: .seconds(60)) { _ in }
         let rule = rule
         _ = try await store.write { session throws(StoreError) in
             try session.run(

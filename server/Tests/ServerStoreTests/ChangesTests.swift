@@ -278,7 +278,7 @@ import Testing
 
     /// Until somebody waits for a lock of that kind in this database.
     private func wait(_ session: PostgresSession, for kind: String) async throws {
-        let deadline = ContinuousClock.now + .seconds(60)
+        let deadline = ContinuousClock.now + .seconds(300)
         while try session.query(
             """
             SELECT 1 FROM pg_locks JOIN pg_stat_activity USING (pid)

@@ -36,7 +36,8 @@ private final class EarlierServer: Sendable {
     func run() {
         do {
             let session = try PostgresSession(address: address, prepare: false)
-            for count in 0..<5000 where !end.withLock({ $0 }) {
+            // More than there is time for: whoever tells it to end may be kept waiting.
+            for count in 0..<1_000_000 where !end.withLock({ $0 }) {
                 let id = Samples.id(Samples.now, number * 1_000_000 + count)
                 while true {
                     do throws(PostgresSession.Refusal) {

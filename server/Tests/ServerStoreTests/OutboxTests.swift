@@ -33,7 +33,7 @@ import Testing
 
     /// Other tests have transactions under way in the same cluster.
     private func next(_ target: String, _ count: Int, in store: Store) async throws -> [Outbox.Parcel] {
-        let end = ContinuousClock.now + .seconds(60)
+        let end = ContinuousClock.now + .seconds(300)
         while .now < end {
             let parcels = try await next(target, in: store)
             if parcels.count == count { return parcels }

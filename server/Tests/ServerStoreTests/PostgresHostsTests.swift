@@ -140,17 +140,18 @@ import Testing
             error.isOutage = true
             return error
         }
-        quiet.answers("n1", isNews: false)
-        for number in 0..<100 { quiet.report(outage("\(number)")) }
-        quiet.report(StoreError(.failed, operation: "SELECT", message: "another"))
-        quiet.answers("n1 answers", isNews: false)
-        quiet.answers("n1 answers", isNews: false)
+        let now = ContinuousClock.now
+        quiet.answers("n1", isNews: false, at: now)
+        for number in 0..<100 { quiet.report(outage("\(number)"), at: now) }
+        quiet.report(StoreError(.failed, operation: "SELECT", message: "another"), at: now)
+        quiet.answers("n1 answers", isNews: false, at: now)
+        quiet.answers("n1 answers", isNews: false, at: now)
         // It comes and goes.
         for _ in 0..<100 {
-            quiet.report(outage("again"))
-            quiet.answers("n1 answers", isNews: false)
+            quiet.report(outage("again"), at: now)
+            quiet.answers("n1 answers", isNews: false, at: now)
         }
-        quiet.answers("n2 answers", isNews: true)
+        quiet.answers("n2 answers", isNews: true, at: now)
         #expect(lines.withLock { $0 } == ["0", "another", "n1 answers, after 0 s", "n2 answers"])
     }
 

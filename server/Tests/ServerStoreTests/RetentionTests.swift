@@ -11,9 +11,7 @@ import Testing
     private static let old = Samples.now.advanced(bySeconds: -100 * 86_400)
 
     private func prune(_ store: Store) async throws {
-        while try await store.write({ session throws(StoreError) in
-            try Retention.prune(before: Self.before, in: session)
-        }) {}
+        try await store.prune(before: Self.before)
     }
 
     private func rows(_ store: Store, _ sql: String) async throws -> [[Cell]] {

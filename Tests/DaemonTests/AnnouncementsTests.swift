@@ -11,8 +11,8 @@ import Testing
 struct AnnouncementsTests {
     private static func announcement(
         _ url: String, of destination: String = "main", installID: String = "i", password: String? = nil
-    ) -> Announcements.Announcement {
-        var made = Announcements.Announcement(
+    ) -> Announcement {
+        var made = Announcement(
             destination: destination, url: url, installID: installID, clientID: "c", topics: ["t"],
             version: "auto")
         made.password = password

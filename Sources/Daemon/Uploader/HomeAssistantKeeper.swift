@@ -16,7 +16,7 @@ final class HomeAssistantKeeper {
         /// These are to be retained, over the connection of the destination.
         case telling([MQTTMessage], current: MQTTMessage, left: Int)
         /// Nothing is to be retained of these topics any more.
-        case removing(Announcements.Announcement, topics: ArraySlice<String>)
+        case removing(Announcement, topics: ArraySlice<String>)
     }
 
     private let port: UploaderPort
@@ -122,12 +122,12 @@ final class HomeAssistantKeeper {
         removal(settings) == nil ? nil : removalDue
     }
 
-    private func removal(_ settings: Settings) -> Announcements.Announcement? {
+    private func removal(_ settings: Settings) -> Announcement? {
         let all = removals(settings)
         return all.first { !unremoved.contains($0.url) } ?? all.first
     }
 
-    private func removals(_ settings: Settings) -> [Announcements.Announcement] {
+    private func removals(_ settings: Settings) -> [Announcement] {
         hub.announcements.removals(by: port.name, settings, installID: installID) {
             hub.uploaders[$0] != nil
         }
@@ -176,8 +176,8 @@ final class HomeAssistantKeeper {
             + [HomeAssistant.availability(of: installID, isOnline: true)]
     }
 
-    private func announcement(_ sync: Settings.Sync) -> Announcements.Announcement {
-        var announcement = Announcements.Announcement(
+    private func announcement(_ sync: Settings.Sync) -> Announcement {
+        var announcement = Announcement(
             destination: port.name.text, url: sync.url, installID: installID,
             clientID: OwnTracksMQTT.clientID(installID: installID, destination: port.name.text),
             topics: HomeAssistant.topics(of: installID),
@@ -226,7 +226,7 @@ final class HomeAssistantKeeper {
     }
 
     private func removeNext(
-        _ announcement: Announcements.Announcement, _ topics: ArraySlice<String>, now: BootInstant
+        _ announcement: Announcement, _ topics: ArraySlice<String>, now: BootInstant
     ) {
         guard let topic = topics.first else { return removed(announcement, now: now) }
         work = .removing(announcement, topics: topics)
@@ -235,7 +235,7 @@ final class HomeAssistantKeeper {
             MQTTOptions(announcement))
     }
 
-    private func removed(_ announcement: Announcements.Announcement, now: BootInstant) {
+    private func removed(_ announcement: Announcement, now: BootInstant) {
         do {
             try hub.announcements.strike(announcement)
         } catch {
@@ -254,7 +254,7 @@ final class HomeAssistantKeeper {
     }
 
     private func removalFailed(
-        _ words: String, _ announcement: Announcements.Announcement, now: BootInstant
+        _ words: String, _ announcement: Announcement, now: BootInstant
     ) {
         if trouble.removal == nil {
             Log.warning(
@@ -383,7 +383,7 @@ extension MQTTOptions {
     private static let removalTimeout = 30.0
 
     /// The broker of an announcement, for its removal.
-    fileprivate init(_ announcement: Announcements.Announcement) {
+    fileprivate init(_ announcement: Announcement) {
         self.init(
             url: announcement.url, clientID: announcement.clientID, username: announcement.username,
             password: announcement.password, timeout: Self.removalTimeout, caFile: announcement.caFile,

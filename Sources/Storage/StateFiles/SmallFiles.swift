@@ -19,11 +19,11 @@ package protocol SmallFileContent: Codable, Sendable {
 extension SmallFileContent {
     /// A megabyte.
     package static var sizeLimit: Int { 1 << 20 }
-    /// It is.
+    /// Most are.
     package static var isForPeople: Bool { true }
     /// Whatever can be decoded is.
     package var isSound: Bool { true }
-    /// It says something.
+    /// Most say something.
     package var isNothing: Bool { false }
 }
 

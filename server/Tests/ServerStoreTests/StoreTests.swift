@@ -278,7 +278,7 @@ extension Store {
 }
 
 @Suite("the queue of work") struct WorkQueueTests {
-    /// The same for all: between two of them a busy machine may let more time pass than a line allows.
+    /// When all of a test begin to wait: between two of them a busy machine may let more time pass than a line allows.
     private let start = ContinuousClock.now
 
     private func waiting(_ rows: Int, since: ContinuousClock.Instant? = nil) -> WorkQueue.Waiting {

@@ -17,20 +17,24 @@ public enum JSONString {
 
     /// Appends a quoted string, escaping what RFC 8259 says must be.
     public static func append(_ text: String, to bytes: inout [UInt8]) {
-        let hex = Array("0123456789abcdef".utf8)
         bytes.append(UInt8(ascii: "\""))
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                bytes.append(UInt8(ascii: "\\"))
-                bytes.append(byte)
-            case 0..<0x20:
-                bytes.append(contentsOf: Array("\\u00".utf8))
-                bytes.append(hex[Int(byte >> 4)])
-                bytes.append(hex[Int(byte & 0xF)])
-            default: bytes.append(byte)
-            }
+        // Nearly every text is as it stands.
+        if text.utf8.contains(where: needsEscape) {
+            for byte in text.utf8 { append(byte, to: &bytes) }
+        } else {
+            bytes += text.utf8
         }
         bytes.append(UInt8(ascii: "\""))
+    }
+
+    private static func needsEscape(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private static func append(_ byte: UInt8, to bytes: inout [UInt8]) {
+        guard needsEscape(byte) else { return bytes.append(byte) }
+        guard byte < 0x20 else { return bytes += [UInt8(ascii: "\\"), byte] }
+        let digits = String(byte, radix: 16)
+        bytes += ((byte < 0x10 ? "\\u000" : "\\u00") + digits).utf8
     }
 }

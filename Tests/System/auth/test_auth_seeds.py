@@ -121,11 +121,13 @@ class SeedTests(AuthTest):
         os.chmod(self.directory, 0o755)
         os.chmod(daemon.directory, 0o755)
         os.chmod(daemon.socket, 0o666)
-        script = ("import sys; sys.path[:0] = [sys.argv[1]]; from support.control_client import *\n"
+        # Another only once all is imported: not everybody may read a checkout in somebody's home.
+        script = ("import os, sys; sys.path[:0] = [sys.argv[1]]; from support.control_client import *\n"
+                  "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
                   "try: ControlClient(sys.argv[2]).call('SeedAuth', access_token='x')\n"
                   "except Refusal as error: print(error.name)")
-        done = subprocess.run(["/usr/bin/python3", "-c", script, SUPPORT, daemon.socket],
-                              capture_output=True, text=True, timeout=60, user=65534, group=65534, extra_groups=[])
+        done = subprocess.run([sys.executable, "-c", script, SUPPORT, daemon.socket],
+                              capture_output=True, text=True, timeout=60)
         self.assertEqual(done.stdout, "PermissionDenied\n", done.stderr)
 
     def test_beekonctl(self):

@@ -49,40 +49,33 @@ enum DeviceText {
     }
 
     static func append(_ device: DeviceState, to text: inout [UInt8]) {
-        text += #"{"id":\#(device.id),"name":"#.utf8
-        JSONString.append(device.name, to: &text)
-        for (name, time) in [
-            ("created", device.created as Timestamp?), ("revoked", device.revoked), ("seen", device.seen),
-            ("token_shown_again", device.tokenShownAgain),
-        ] {
-            if let time { text += #","\#(name)":"\#(time.iso8601)""#.utf8 }
-        }
-        for (name, value) in [("plate", device.plate), ("note", device.note), ("group", device.group?.name)] {
-            guard let value else { continue }
-            text += #","\#(name)":"#.utf8
-            JSONString.append(value, to: &text)
-        }
-        if let id = device.otherInstallation { text += #","other_installation":"\#(id)""#.utf8 }
+        text += #"{"id":"#.utf8
+        text += String(device.id).utf8
+        text.member("name", string: device.name)
+        text.member("created", time: device.created)
+        text.member("revoked", time: device.revoked)
+        text.member("seen", time: device.seen)
+        text.member("token_shown_again", time: device.tokenShownAgain)
+        text.member("plate", string: device.plate)
+        text.member("note", string: device.note)
+        text.member("group", string: device.group?.name)
+        text.member("other_installation", string: device.otherInstallation?.description)
         if let facts = device.facts {
-            if let id = facts.installID { text += #","install_id":"\#(id)""#.utf8 }
-            for (name, value) in [
-                ("platform", facts.platform as String?), ("sdk_version", facts.version),
-                ("model", facts.model),
-            ] {
-                guard let value else { continue }
-                text += #","\#(name)":"#.utf8
-                JSONString.append(value, to: &text)
-            }
+            text.member("install_id", string: facts.installID?.description)
+            text.member("platform", string: facts.platform)
+            text.member("sdk_version", string: facts.version)
+            text.member("model", string: facts.model)
         }
         if let status = device.status {
-            text += #","status_received":"\#(status.received.iso8601)","status":"#.utf8
-            text += line(status.object)
+            text.member("status_received", time: status.received)
+            text.member("status", json: line(status.object))
         }
         if let latest = device.latest {
             text += #","latest":{"#.utf8
             LocationText.members(latest, to: &text)
-            text += #","latitude":\#(LocationText.number(latest.latitude))"#.utf8
-            text += #","longitude":\#(LocationText.number(latest.longitude))}"#.utf8
+            text.member("latitude", number: latest.latitude)
+            text.member("longitude", number: latest.longitude)
+            text.append(UInt8(ascii: "}"))
         }
         text.append(UInt8(ascii: "}"))
     }

@@ -71,8 +71,8 @@ struct LocationText {
     private func object(_ location: StoredLocation, _ extras: String?, to text: inout [UInt8]) {
         text += (last != nil ? ",\n{" : "\n{").utf8
         Self.members(location.row, to: &text)
-        text += #","latitude":\#(Self.number(location.row.latitude))"#.utf8
-        text += #","longitude":\#(Self.number(location.row.longitude))"#.utf8
+        text.member("latitude", number: location.row.latitude)
+        text.member("longitude", number: location.row.longitude)
         Self.session(location, extras, to: &text)
         text.append(UInt8(ascii: "}"))
     }
@@ -93,10 +93,7 @@ struct LocationText {
         text += #","session_id":""#.utf8
         location.session.append(to: &text)
         text.append(UInt8(ascii: "\""))
-        if let extras {
-            text += #","extras":"#.utf8
-            text += extras.utf8
-        }
+        if let extras { text.member("extras", json: extras.utf8) }
     }
 
     /// What a location is but where, in the words of the envelope.
@@ -106,19 +103,15 @@ struct LocationText {
         text += #"","timestamp":""#.utf8
         row.time.appendISO8601(to: &text)
         text.append(UInt8(ascii: "\""))
-        for (name, word) in [
-            ("trigger", row.codes.trigger), ("motion", row.codes.motion), ("activity", row.codes.activity),
-            ("quality", row.codes.quality),
-        ] {
-            if let word { text += #","\#(name)":"\#(word)""#.utf8 }
-        }
-        text += #","is_mock":\#(row.codes.isMock)"#.utf8
-        for (name, value) in [
-            ("accuracy", row.accuracy), ("speed", row.speed), ("bearing", row.bearing),
-            ("altitude", row.altitude),
-        ] {
-            if let value { text += #","\#(name)":\#(number(value))"#.utf8 }
-        }
+        text.member("trigger", string: row.codes.trigger)
+        text.member("motion", string: row.codes.motion)
+        text.member("activity", string: row.codes.activity)
+        text.member("quality", string: row.codes.quality)
+        text.member("is_mock", bool: row.codes.isMock)
+        text.member("accuracy", number: row.accuracy)
+        text.member("speed", number: row.speed)
+        text.member("bearing", number: row.bearing)
+        text.member("altitude", number: row.altitude)
     }
 
     private func point(_ row: LocationRow, to text: inout [UInt8]) {

@@ -100,7 +100,7 @@ package enum Reading {
                     .integer(range.upperBound.milliseconds), .integer(Int64(limit)))
             }
         return rows.compactMap { row in
-            guard let location = location(row[0...]), let id = row[9].id else { return nil }
+            guard let location = location(row), let id = row[9].id else { return nil }
             return StoredLocation(row: location, session: id, extras: row[10].integer)
         }
     }
@@ -194,43 +194,35 @@ package enum Reading {
         }
         var state = DeviceState(id: id, name: name, created: Timestamp(milliseconds: created))
         state.revoked = row[3].integer.map { Timestamp(milliseconds: $0) }
-        let rest = Array(row.suffix(6))
-        state.otherInstallation = rest[0].id
-        state.tokenShownAgain = rest[1].integer.map { Timestamp(milliseconds: $0) }
-        (state.plate, state.note) = (rest[2].text, rest[3].text)
-        if let id = rest[4].integer, let name = rest[5].text {
+        state.seen = row[4].integer.map { Timestamp(milliseconds: $0) }
+        if let install = row[5].id, install != Retention.noInstallation, let platform = row[6].text,
+            let version = row[7].text
+        {
+            state.facts = DeviceFacts(
+                installID: install, platform: platform, version: version, model: row[8].text)
+        }
+        if let received = row[9].integer, let object = row[10].text {
+            state.status = DeviceState.Status(received: Timestamp(milliseconds: received), object: object)
+        }
+        state.latest = location(row, from: 11)
+        state.otherInstallation = row[20].id
+        state.tokenShownAgain = row[21].integer.map { Timestamp(milliseconds: $0) }
+        (state.plate, state.note) = (row[22].text, row[23].text)
+        if let id = row[24].integer, let name = row[25].text {
             state.group = DeviceState.Group(id: id, name: name)
         }
-        describe(row[4...], &state)
         return state
     }
 
-    /// - Parameter cells: from `seen` on.
-    private static func describe(_ cells: ArraySlice<Cell>, _ state: inout DeviceState) {
-        let row = Array(cells)
-        state.seen = row[0].integer.map { Timestamp(milliseconds: $0) }
-        if let install = row[1].id, install != Retention.noInstallation, let platform = row[2].text,
-            let version = row[3].text
-        {
-            state.facts = DeviceFacts(
-                installID: install, platform: platform, version: version, model: row[4].text)
-        }
-        if let received = row[5].integer, let object = row[6].text {
-            state.status = DeviceState.Status(received: Timestamp(milliseconds: received), object: object)
-        }
-        state.latest = location(row[7...])
-    }
-
-    static func location(_ cells: ArraySlice<Cell>) -> LocationRow? {
-        let row = Array(cells)
-        guard let id = row[0].id, let time = row[1].integer, let latitude = row[2].real,
-            let longitude = row[3].real,
-            let codes = row[8].integer
+    /// - Parameter first: number of the column that has its id; eight more follow.
+    static func location(_ row: [Cell], from first: Int = 0) -> LocationRow? {
+        guard let id = row[first].id, let time = row[first + 1].integer, let latitude = row[first + 2].real,
+            let longitude = row[first + 3].real, let codes = row[first + 8].integer
         else { return nil }
         return LocationRow(
             id: id, time: Timestamp(milliseconds: time), latitude: latitude, longitude: longitude,
-            accuracy: row[4].real, speed: row[5].real, bearing: row[6].real, altitude: row[7].real,
-            codes: Codes(rawValue: Int16(truncatingIfNeeded: codes)))
+            accuracy: row[first + 4].real, speed: row[first + 5].real, bearing: row[first + 6].real,
+            altitude: row[first + 7].real, codes: Codes(rawValue: Int16(truncatingIfNeeded: codes)))
     }
 }
 
@@ -255,6 +247,6 @@ extension Reading {
             WHERE d.id = $2 AND d.revoked IS NULL AND d.removed IS NULL
             """, .integer(time.milliseconds), .integer(device))
         guard let row = rows.first, let name = row[0].text else { return nil }
-        return SharedPlace(name: name, latest: location(row[1...]))
+        return SharedPlace(name: name, latest: location(row, from: 1))
     }
 }

@@ -78,11 +78,14 @@ package struct ListeningSocket: ~Copyable {
             }
         }
         let descriptor = try Self.socket()
-        // Bound with the mode of the descriptor, for its owner alone: the umask belongs to every thread of the process.
-        try retrying("chmod " + path) { fchmod(descriptor.raw, 0o600) }
-        guard Self.call(bind, descriptor, place.address) == 0 else {
-            throw SystemError("bind " + path, code: errno)
-        }
+        // Created with the right mode, so that nothing need be changed later by a name that may have been replaced; by an
+        // umask of this thread alone, since another one may make files meanwhile.
+        clinux_own_umask()
+        let before = umask(0o117)
+        let result = Self.call(bind, descriptor, place.address)
+        let failure = errno
+        umask(before)
+        guard result == 0 else { throw SystemError("bind " + path, code: failure) }
         afterBind()
         let (made, refusal) = try Self.giveAway(place.folder, place.name, path, to: group)
         // Nobody can connect before this.
@@ -183,8 +186,8 @@ package struct ListeningSocket: ~Copyable {
         return true
     }
 
-    /// Gives the socket to the group, and opens it to that, through a descriptor of the file itself: a link or another
-    /// file put in its place is refused, and remains unchanged.
+    /// Gives the socket to the group through a descriptor of the file itself: a link or another file put in its place
+    /// is refused, and remains unchanged.
     private static func giveAway(
         _ folder: borrowing FileDescriptor, _ name: String, _ path: String, to group: UInt32?
     ) throws(SystemError) -> (Inode, refusal: SystemError?) {
@@ -203,7 +206,10 @@ package struct ListeningSocket: ~Copyable {
         {
             refusal = SystemError("give \(path) to its group", code: errno)
         }
-        try retrying("chmod " + path) { chmod("/proc/self/fd/\(file.raw)", 0o660) }
+        // Where the directory has default ACLs, they apply instead of the umask.
+        if status.st_mode & 0o777 != 0o660 {
+            try retrying("chmod " + path) { chmod("/proc/self/fd/\(file.raw)", 0o660) }
+        }
         return (Inode(status), refusal)
     }
 }

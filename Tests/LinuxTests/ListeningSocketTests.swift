@@ -9,16 +9,26 @@ private func mode(_ path: String) -> mode_t? {
     return lstat(path, &status) == 0 ? status.st_mode : nil
 }
 
-@Test("the socket is its owner's alone until it is the group's too, and goes with the one who made it")
+@Test("the socket may be opened by owner and group from its first moment, and goes with the one who made it")
 func socketIsMadeAndRemoved() throws {
     let temporary = try TemporaryDirectory()
     let path = temporary.file("s")
     do {
-        let listening = try ListeningSocket(at: path, group: nil) { #expect(mode(path) == S_IFSOCK | 0o600) }
+        let listening = try ListeningSocket(at: path, group: nil) { #expect(mode(path) == S_IFSOCK | 0o660) }
         #expect(mode(path) == S_IFSOCK | 0o660)
         listening.remove()
     }
     #expect(mode(path) == nil)
+}
+
+@Test("the umask with which it is made is not that of the other threads")
+func umaskOfOneThread() throws {
+    let temporary = try TemporaryDirectory()
+    try ListeningSocket(at: temporary.file("s"), group: nil).remove()
+    let before = umask(0o011)
+    defer { umask(before) }
+    let status = String(decoding: try readFile("/proc/self/status", limit: 1 << 14), as: UTF8.self)
+    #expect(status.contains("Umask:") && !status.contains("Umask:\t0011"))
 }
 
 @Test("a socket that answers is not taken; one that nobody answers on is replaced")

@@ -16,6 +16,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/timex.h>
 #include <unistd.h>
 
@@ -29,6 +30,12 @@ static inline void clinux_forbid_core_dumps(void) {
     // Either call suffices; a sandbox may forbid one of them.
     setrlimit(RLIMIT_CORE, &none);
     prctl(PR_SET_DUMPABLE, 0);
+}
+
+// From now on the umask, the working directory and the root of this thread are its own (unshare(2), CLONE_FS). Where that is
+// forbidden, they stay those of all threads.
+static inline void clinux_own_umask(void) {
+    (void)syscall(SYS_unshare, 0x200);
 }
 
 // The arguments that this program was started with, the first of which is its name. Swift's own reads them from /proc, which

@@ -51,13 +51,14 @@ class EndToEndTests(CommandTest):
     def test_a_persons_stop_holds(self):
         server = self.server()
         fake, daemon = self.vehicle(server)
-        daemon.call("Stop")
         refused = [server.command("start"), server.command("locate"), server.command("add_geofences", geofences=[FENCE]),
                    server.command("set_config", settings={"tracking.schedule": ["mon-sun 00:00-24:00"]})]
         harmless = [server.command("stop"), server.command("sync"), server.command("remove_all_geofences"),
                     server.command("set_config", settings={"tracking.interval_seconds": 9})]
         # Once it has the results, it tries again: a server that asks for a stop as well has not taken it over.
         server.ask = lambda envelope: [{"id": "again", "command": "start"}] if envelope.results else server.open_commands()
+        # The end of tracking is sent at once: with its answer the commands come, unless `Sync` is first.
+        daemon.call("Stop")
         daemon.ask_for_sync()
         for identity in refused:
             result = server.wait_result(identity)

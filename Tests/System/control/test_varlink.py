@@ -25,8 +25,14 @@ needs_varlink = unittest.skipUnless(varlink, "the Python package varlink is not 
 
 class ClientTest(SystemTest):
     def open(self, daemon):
+        return self.open_by(self.client(daemon))
+
+    def client(self, daemon):
         client = varlink.Client(address="unix:" + daemon.socket)
         self.addCleanup(client.cleanup)
+        return client
+
+    def open_by(self, client):
         connection = client.open(INTERFACE)
         self.addCleanup(connection.close)
         return connection
@@ -179,8 +185,10 @@ class ErrorTests(ClientTest):
 class DeniedTests(UsersTest, ClientTest):
     def test_permission_denied(self):
         daemon = self.unprivileged_daemon(NOBODY).start()
+        # It reads a file of the package, which not everybody may do in somebody's home.
+        client = self.client(daemon)
         with as_user("a member of beekon"):
-            connection = self.open(daemon)
+            connection = self.open_by(client)
         for call in (connection.DeleteLocations, connection.PurgeRejected, lambda: connection.SeedAuth(access_token="a")):
             self.assertEqual(self.error(call), (SERVICE + ".PermissionDenied", {}))
 

@@ -32,9 +32,10 @@ class CtlTest(SystemTest):
             found.pop(name, None)
         return {**found, **variables}
 
-    def run_ctl(self, daemon, *words: str, code: int = 0, **options):
+    def run_ctl(self, daemon, *words: str, code: int = 0, by: tuple = (), **options):
+        """`by`: the command that runs it."""
         done = subprocess.run(
-            [program("beekonctl"), *words], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=120,
+            [*by, program("beekonctl"), *words], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=120,
             env=self.environment(daemon), **{"stdout": subprocess.PIPE, **options})
         self.assertEqual(done.returncode, code, (done.stdout or "")[-2000:] + done.stderr)
         return done

@@ -5,13 +5,13 @@ internal import Base
 /// Written by hand: a general decoder takes thirteen times as long, and cannot say which field of which location is wrong.
 /// Fields that the schema does not have are passed over, as it demands.
 package struct BatchReader {
-    private var cursor: Cursor
-    private var times = TimeReader()
+    var cursor: Cursor
+    var times = TimeReader()
     /// Where the cursor is, for whoever reads of a fault.
-    private var place = Place()
+    var place = Place()
 
     /// A field of the envelope.
-    private struct Place {
+    struct Place {
         var section: StaticString?
         var index: Int?
         var field: StaticString?
@@ -148,7 +148,7 @@ package struct BatchReader {
     }
 
     /// - Returns: which of the fields this is; nil when it is none of them and has been passed over.
-    @inline(__always) private mutating func enter(
+    @inline(__always) mutating func enter(
         _ name: Cursor.Text, _ fields: [StaticString], _ seen: inout Seen
     ) throws(Cursor.Wrong) -> Int? {
         guard let index = name.index(in: fields, likely: seen.next) else {
@@ -160,7 +160,7 @@ package struct BatchReader {
         return index
     }
 
-    @inline(__always) private mutating func demand(
+    @inline(__always) mutating func demand(
         _ indices: [Int], of fields: [StaticString], _ seen: Seen
     ) throws(Cursor.Wrong) {
         for index in indices where !seen.contains(index) {
@@ -337,7 +337,7 @@ package struct BatchReader {
         return time
     }
 
-    private mutating func number(_ range: ClosedRange<Double>) throws(Cursor.Wrong) -> Double {
+    mutating func number(_ range: ClosedRange<Double>) throws(Cursor.Wrong) -> Double {
         let value = try cursor.number()
         guard range.contains(value) else {
             throw Cursor.Wrong(reason: "is not within \(range.lowerBound)…\(range.upperBound)")
@@ -351,7 +351,7 @@ package struct BatchReader {
         return value
     }
 
-    private mutating func word(_ words: [StaticString]) throws(Cursor.Wrong) -> Int {
+    mutating func word(_ words: [StaticString]) throws(Cursor.Wrong) -> Int {
         guard let index = try cursor.text().index(in: words) else {
             throw Cursor.Wrong(reason: "is none of " + words.map(\.description).joined(separator: ", "))
         }
@@ -381,7 +381,7 @@ package struct BatchReader {
     /// - Parameters:
     ///   - depth: levels around it.
     ///   - longest: bytes.
-    private mutating func object(depth: Int, longest: Int) throws(Cursor.Wrong) -> [UInt8] {
+    mutating func object(depth: Int, longest: Int) throws(Cursor.Wrong) -> [UInt8] {
         cursor.skipSpace()
         guard cursor.next == UInt8(ascii: "{") else { throw Cursor.Wrong(reason: "is no object") }
         let start = cursor.position

@@ -30,8 +30,8 @@ static int release_object(struct dl_phdr_info *object, size_t size, void *contex
     return 0;
 }
 
-void clinux_limit_heaps(int count) {
-    (void)mallopt(M_ARENA_MAX, count);
+void clinux_use_one_heap(void) {
+    (void)mallopt(M_ARENA_MAX, 1);
 }
 
 void clinux_release_unused_stack(void) {
@@ -57,8 +57,12 @@ void clinux_release_unused_stack(void) {
     }
 }
 
+void clinux_release_unused_code(void) {
+    dl_iterate_phdr(release_object, NULL);
+}
+
 void clinux_release_unused_memory(void) {
     clinux_release_unused_stack();
     malloc_trim(0);
-    dl_iterate_phdr(release_object, NULL);
+    clinux_release_unused_code();
 }

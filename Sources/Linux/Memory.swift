@@ -21,5 +21,5 @@ package func releaseUnusedStack() {
 /// had been uploaded in large batches, 0.6 MB of the uploader's arena stayed resident. A few threads that mostly
 /// sleep do not contend for a single arena.
 package func useOneHeap() {
-    clinux_limit_heaps(1)
+    clinux_use_one_heap()
 }

@@ -43,11 +43,14 @@ static inline void clinux_own_umask(void) {
 int clinux_argument_count(void);
 const char *clinux_argument(int index);
 
-// Makes all threads allocate from so many heaps (glibc's arenas) at most; those that exist stay.
-void clinux_limit_heaps(int count);
+// Makes all threads allocate from one heap; must be called before any thread is started.
+void clinux_use_one_heap(void);
 
-// Releases free heap, and the mapped pages of code and constants of this program and its libraries, which are mapped
-// again from the page cache when used.
+// Releases the mapped pages of code and constants of this program and its libraries, which are mapped again from the page
+// cache when used.
+void clinux_release_unused_code(void);
+
+// Releases these, free heap, and unused stack.
 void clinux_release_unused_memory(void);
 
 // Releases what this thread's stack has held below its present depth, but for 16 KB.

@@ -105,12 +105,7 @@ struct Serve: AsyncParsableCommand {
         }
     }
 
-    /// glibc makes up to eight heaps a processor, and what a thread has freed stays in its own: with this many, resident
-    /// memory was a tenth less on two processors, and no answer later.
-    private static let heapCount: Int32 = 4
-
     func run() async throws {
-        clinux_limit_heaps(Self.heapCount)
         // The database holds where people were, and the socket opens it: for this account alone.
         umask(0o077)
         var logger = Logger(label: "beekon-server") { StreamLogHandler.standardError(label: $0) }
@@ -150,6 +145,8 @@ struct Serve: AsyncParsableCommand {
                     // Flushed at once: whoever started it waits for this line.
                     print("beekon-server: listening on port \(port ?? 0), \(place)")
                     fflush(nil)
+                    // Most of what has been mapped only the start needs; what is used is mapped again.
+                    clinux_release_unused_code()
                 }, ending: { Self.limitEnd(of: store, log) })
         } catch {
             server.close()

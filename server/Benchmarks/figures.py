@@ -423,8 +423,12 @@ class PostgresBench(Bench):
         return int(self.postgres.query("SELECT count(*) FROM locations")[0][0])
 
     def database_cpu(self) -> float:
-        with open(f"/proc/{self.postmaster}/task/{self.postmaster}/children", encoding="ascii") as file:
-            return processor(self.postmaster) + sum(processor(int(child)) for child in file.read().split())
+        while True:
+            with open(f"/proc/{self.postmaster}/task/{self.postmaster}/children", encoding="ascii") as file:
+                children = [int(child) for child in file.read().split()]
+            # One that ends meanwhile counts with the postmaster, once that has waited for it.
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                return processor(self.postmaster) + sum(processor(child) for child in children)
 
     def bare(self, load: Workload, group: int):
         """COPY into a table of its own, and into the server's, with its partitions."""

@@ -78,25 +78,18 @@ import Tracking
         }
     }
 
-    /// CPU time of this thread: how long a start takes of a machine that has nothing else to do.
-    private static func cpuTime() -> Duration {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
-    }
-
     /// Opens the store twice, uses it, and looks at what is there then.
     private func open(_ folder: Folder) throws -> (Outcome, Duration) {
-        let begin = Self.cpuTime()
+        let begin = threadTime()
         let before = try? folder.read("beekon.db")
         let store: Store
         do throws(StorageError) {
             store = try Store(directory: folder.path, options: StoreOptions(destinations: .main))
         } catch {
             guard error.kind == .newerSchema, try folder.read("beekon.db") == before else { throw error }
-            return (.refused, Self.cpuTime() - begin)
+            return (.refused, threadTime() - begin)
         }
-        let duration = Self.cpuTime() - begin
+        let duration = threadTime() - begin
         let isQuarantined = store.takeEvents().contains(where: isQuarantine)
         var random = SeededGenerator(seed: 3)
         var ids = UUIDv7Generator(using: &random)

@@ -17,3 +17,10 @@ package func monotonicSeconds() -> Double {
     _ = clock_gettime(CLOCK_MONOTONIC, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
+
+/// CPU time of this thread: how long something takes a machine that has nothing else to do.
+package func threadTime() -> Duration {
+    var time = timespec()
+    _ = clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+}

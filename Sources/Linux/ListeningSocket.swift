@@ -80,7 +80,7 @@ package struct ListeningSocket: ~Copyable {
         let descriptor = try Self.socket()
         // Created with the right mode, so that nothing need be changed later by a name that may have been replaced; by an
         // umask of this thread alone, since another one may make files meanwhile.
-        clinux_own_umask()
+        _ = clinux_own_umask()
         let before = umask(0o117)
         let result = Self.call(bind, descriptor, place.address)
         let failure = errno

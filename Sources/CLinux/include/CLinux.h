@@ -34,8 +34,8 @@ static inline void clinux_forbid_core_dumps(void) {
 
 // From now on the umask, the working directory and the root of this thread are its own (unshare(2), CLONE_FS). Where that is
 // forbidden, they stay those of all threads.
-static inline void clinux_own_umask(void) {
-    (void)syscall(SYS_unshare, 0x200);
+static inline int clinux_own_umask(void) {
+    return (int)syscall(SYS_unshare, 0x200);
 }
 
 // The arguments that this program was started with, the first of which is its name. Swift's own reads them from /proc, which

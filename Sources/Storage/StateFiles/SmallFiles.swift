@@ -4,7 +4,7 @@ package import Linux
 
 /// What one of the small files holds.
 package protocol SmallFileContent: Codable, Sendable {
-    /// Without its folder.
+    /// The name of the file, without its folder.
     static var fileName: String { get }
     /// Bytes; a larger file is damaged.
     static var sizeLimit: Int { get }
@@ -17,13 +17,13 @@ package protocol SmallFileContent: Codable, Sendable {
 }
 
 extension SmallFileContent {
-    /// A megabyte.
+    /// A megabyte is read at most.
     package static var sizeLimit: Int { 1 << 20 }
-    /// Most are.
+    /// People can read it.
     package static var isForPeople: Bool { true }
-    /// Whatever can be decoded is.
+    /// Whatever can be decoded makes sense.
     package var isSound: Bool { true }
-    /// Most say something.
+    /// There is a file whatever it says.
     package var isNothing: Bool { false }
 }
 

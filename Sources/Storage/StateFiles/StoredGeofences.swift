@@ -87,6 +87,7 @@ package struct StoredInside: SmallFileContent {
     /// Keys of fences.
     package let keys: Set<Int64>
 
+    /// What is written of them.
     package init(_ keys: Set<Int64>) {
         self.keys = keys
     }

@@ -4,11 +4,6 @@ internal import Envelope
 /// Members of a JSON object behind its first, appended without a text between; one that is nil is left out.
 extension [UInt8] {
     /// - Parameter name: without characters that need an escape, as in all of these.
-    mutating func member(_ name: String, integer value: Int64) {
-        begin(name)
-        self += String(value).utf8
-    }
-
     mutating func member(_ name: String, number value: Double?) {
         guard let value else { return }
         begin(name)

@@ -197,8 +197,8 @@ class StoringTests(CitusTest):
             "AND relnamespace = 'public'::regnamespace")]
         for table in sorted({*tables} - {*SCHEMA_5}):
             self.citus.query(f"DROP TABLE {table}")
-        self.citus.query("DROP INDEX events_time")
-        self.citus.query("DROP INDEX vehicle_events_time")
+        for index in ("events_time", "vehicle_events_time", "installations_other"):
+            self.citus.query(f"DROP INDEX {index}")
         self.citus.query(f"DELETE FROM numbers WHERE kind NOT IN {NUMBERS_5}")
         self.citus.query("UPDATE beekon_schema SET version = 5")
         self.beekon.start()

@@ -23,10 +23,19 @@ struct ConnectionTests {
             link.send(beginning)
             link.drain()
         }
-        let started = monotonicSeconds()
-        #expect(try post(server.url, timeout: 0.3).isNetworkFailure)
-        // The server itself would end it after ten seconds.
-        #expect((0.29..<8).contains(monotonicSeconds() - started))
+        let seconds = try Self.least(below: 2) {
+            let started = monotonicSeconds()
+            #expect(try post(server.url, timeout: 0.3).isNetworkFailure)
+            return monotonicSeconds() - started
+        }
+        #expect((0.29..<2).contains(seconds))
+    }
+
+    /// The least of up to five, which end with the first below `limit`: a busy machine may hold up one, not each.
+    private static func least(below limit: Double, _ measure: () throws -> Double) rethrows -> Double {
+        var least = try measure()
+        for _ in 1..<5 where least >= limit { least = min(least, try measure()) }
+        return least
     }
 
     @Test("a server that does not read is given up")
@@ -112,6 +121,10 @@ struct ConnectionTests {
 
     @Test("the wake-up cancels a request at once, while it waits for the answer")
     func cancelled() throws {
+        #expect(try Self.least(below: 0.5) { try secondsOfCancelling() } < 0.5)
+    }
+
+    private func secondsOfCancelling() throws -> Double {
         let server = try RawServer { link in
             if link.request() { link.send(Self.created) }
             link.request()
@@ -130,9 +143,8 @@ struct ConnectionTests {
         let outcome = client.ask([1], options(server.url), wakeup: wakeup) { isCancelled.raisedAt != nil }
         let ended = monotonicSeconds()
         #expect(outcome == .cancelled)
-        // Without the wake-up it would have its ten seconds.
-        #expect(ended - (try #require(isCancelled.raisedAt)) < 5)
         #expect(server.isAtRest(), "the connection of a cancelled request is closed")
+        return ended - (try #require(isCancelled.raisedAt))
     }
 
     @Test("a wake-up for something else leaves the request alone")

@@ -30,7 +30,7 @@ struct ReloadCommand: ParsableCommand {
             let changes = ConfigText.changes(from: before, to: after)
             try common.print(
                 Result(changes: changes),
-                text: changes.isEmpty ? ["reread; no setting that is shown has changed"] : changes)
+                text: changes.isEmpty ? ["configuration reloaded; no setting has changed that 'beekonctl config show' shows"] : changes)
         }
     }
 }

@@ -81,7 +81,7 @@ class ConfigTests(CtlTest):
 
     def test_reload(self):
         daemon = self.daemon(tracking={"interval_seconds": 7}).start()
-        self.assertIn("no setting that is shown", self.run_ctl(daemon, "reload").stdout)
+        self.assertIn("configuration reloaded; no setting has changed", self.run_ctl(daemon, "reload").stdout)
         daemon.configure(tracking={"interval_seconds": 8}, extras={"a": "b"})
         self.assertEqual(self.run_ctl(daemon, "reload").stdout,
                          'tracking.interval_seconds = 8  (was 7)\nextras.a = "b"  (new)\n')

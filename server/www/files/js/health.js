@@ -39,7 +39,7 @@ export const unreadable = { level: "warn", word: levels.warn, why: [t("its statu
 /** `{level, word, why}`: `why` is a list of sentences, empty when nothing is wrong. */
 export function judge(vehicle, now) {
     if (vehicle.revoked) return { level: "off", word: t("Retired"), why: [] };
-    if (!vehicle.seen) return { level: "off", word: t("Never heard"), why: [] };
+    if (!vehicle.seen) return { level: "off", word: t("Never seen"), why: [] };
     const { latest, status } = vehicle;
     const silence = now - vehicle.seen;
     const isMoving = latest?.motion === "moving" && status?.state !== "stopped";

@@ -96,7 +96,7 @@ export function screen(main) {
             .sort((a, b) => Boolean(a.revoked) - Boolean(b.revoked) || byName(a, b));
         // A key with its state: what can be done with it differs.
         keyed(rows, found.slice(0, most), (vehicle) => [vehicle.id, vehicle.revoked ? "-" : vehicle.other ?? "", vehicle.name, vehicle.plate, vehicle.note, vehicle.group].join("\n"), (vehicle) => h("tr", {},
-            h("th", { scope: "row" }), h("td", { class: "number", "data-label": t("number") }), h("td", { class: "nowrap less", "data-label": t("added") }), h("td", { class: "nowrap", "data-label": t("heard") }),
+            h("th", { scope: "row" }), h("td", { class: "number", "data-label": t("number") }), h("td", { class: "nowrap less", "data-label": t("added") }), h("td", { class: "nowrap", "data-label": t("Last seen") }),
             h("td", { "data-label": t("tokens") }), h("td", { class: "actions" }, h("button", { type: "button", "aria-label": t("Edit {name}", vehicle), onclick: () => edit(vehicle) }, t("Edit")), " ", vehicle.revoked ? "" : [
                 h("button", { type: "button", "aria-label": t("Share {name}", vehicle), onclick: () => links(vehicle) }, t("Share")), " ",
                 vehicle.other ? [h("button", { type: "button", "aria-label": t("Confirm the installation of {name}", vehicle), onclick: () => bind(vehicle) }, t("Confirm")), " "] : "",

@@ -120,7 +120,7 @@ function makeRow(vehicle) {
     return h("tr", {},
         h("td", {}, h("span")),
         h("th", { scope: "row" }, h("a", { href: address(["vehicle", vehicle.id]) }), " ", h("span", { class: "plate-number" })),
-        h("td", { class: "number", "data-label": t("heard") }), h("td", { class: "number", "data-label": t("speed") }),
+        h("td", { class: "number", "data-label": t("Last seen") }), h("td", { class: "number", "data-label": t("speed") }),
         h("td", { class: "number", "data-label": t("pending") }), h("td", { class: "number less", "data-label": t("odometer") }),
         h("td", { class: "nowrap less", "data-label": t("version") }), h("td", { class: "why" }));
 }

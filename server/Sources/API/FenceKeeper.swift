@@ -32,6 +32,9 @@ final class FenceKeeper: Service {
         var state: String?
     }
 
+    /// As they were when it looked last.
+    var book: FenceBook { state.withLock { $0.book } }
+
     init(store: Store, logger: Logger) {
         self.store = store
         self.logger = logger
@@ -50,7 +53,7 @@ final class FenceKeeper: Service {
     /// Reads the fences anew, where the fleet has changed: its groups are a part of who has which.
     func load() async {
         do {
-            let former = state.withLock { $0.book }
+            let former = book
             let new = try await store.read { session throws(StoreError) in
                 try FenceBook.read(after: former, in: session)
             }
@@ -70,7 +73,7 @@ final class FenceKeeper: Service {
     ///
     /// - Returns: nil: nothing.
     func orders(for upload: FenceOrders.Upload) async -> FenceOrders.Offer? {
-        let book = state.withLock { $0.book }
+        let book = book
         guard book.isUsed, isOpen(upload) else { return nil }
         do {
             let (finding, offer) = try await store.write { session throws(StoreError) in

@@ -7,7 +7,7 @@ internal import ServerStore
 extension Reader {
     /// Elements that are read at once, each of some kilobytes.
     private static let elementsAtOnce = 32
-    /// How often is looked for more before the client hears that there may be more.
+    /// How often is looked for more before another may read.
     private static let looksForEvents = 10
 
     /// How far a list has come.
@@ -43,26 +43,29 @@ extension Reader {
     }
 
     /// `GET /v1/alerts`: those of all vehicles that the viewer sees, the newest first.
-    func alerts(for viewer: Viewer, _ query: FleetQuery) async throws -> Response {
+    ///
+    /// - Parameter hasReasons: with what the other side said last, which may name the address of a rule.
+    func alerts(for viewer: Viewer, hasReasons: Bool, _ query: FleetQuery) async throws -> Response {
         try await lists.answer(
             "application/json", from: Progress(place: query.place, left: query.limit),
             head: Array(#"{"alerts":["#.utf8), tail: Array("]}\n".utf8), mayLag: true
         ) { progress, piece, session throws(StoreError) in
-            while progress.left > 0 {
-                let size = min(progress.left, Self.elementsAtOnce)
-                let alerts = try Reading.alerts(
-                    for: viewer, query.selection, rule: query.rule, before: progress.place, limit: size,
-                    from: session)
+            for _ in 0..<Self.looksForEvents {
+                guard progress.left > 0 else { return true }
+                let (alerts, next) = try Reading.alerts(
+                    for: viewer, query.selection, rule: query.rule, before: progress.place,
+                    limit: min(progress.left, Self.elementsAtOnce), from: session)
                 for alert in alerts {
-                    let text = FleetText.element(alert, isFirst: progress.count == 0)
+                    let text = FleetText.element(alert, hasReason: hasReasons, isFirst: progress.count == 0)
                     guard try piece.add(text) else { return false }
                     progress.place = Reading.Place(time: alert.created, id: alert.alert.id)
                     progress.left -= 1
                     progress.count += 1
                 }
-                if alerts.count < size { break }
+                guard let next else { return true }
+                progress.place = next
             }
-            return true
+            return false
         }
     }
 }
@@ -82,7 +85,7 @@ enum FleetText {
         return text
     }
 
-    static func element(_ stored: StoredAlert, isFirst: Bool) -> [UInt8] {
+    static func element(_ stored: StoredAlert, hasReason: Bool, isFirst: Bool) -> [UInt8] {
         var text = begin(isFirst)
         let alert = stored.alert
         text += #"{"cursor":"\#(FleetQuery.cursor(stored.created, alert.id))","id":"\#(alert.id)","#.utf8
@@ -99,7 +102,7 @@ enum FleetText {
         JSONString.append(alert.text, to: &text)
         if let webhook = stored.webhook { text += #","webhook":"\#(webhook.rawValue)""#.utf8 }
         if let mail = stored.mail { text += #","mail":"\#(mail.rawValue)""#.utf8 }
-        if let reason = stored.reason {
+        if hasReason, let reason = stored.reason {
             text += #","reason":"#.utf8
             JSONString.append(reason, to: &text)
         }

@@ -85,9 +85,10 @@ struct FleetFences: Sendable {
 
     /// `GET /v1/fences/7/devices`: the vehicles that are to have it, and whether they have.
     func devices(of number: Int64, for viewer: Viewer) async throws -> Response {
+        let former = keeper.book
         let found = try await store.read { session throws(StoreError) -> (FenceEntry, FenceBook)? in
             guard let fence = try Fences.all(for: viewer, only: number, in: session).first else { return nil }
-            return (fence, try FenceBook.read(after: .empty, in: session) ?? .empty)
+            return (fence, try FenceBook.read(after: former, in: session) ?? former)
         }
         guard let (fence, book) = found else { throw Self.noFence(number) }
         return try await lists.answer(
@@ -113,8 +114,9 @@ struct FleetFences: Sendable {
 
     /// `GET /v1/devices/17/fences`: the fences that it is to have, and whether it has them.
     func fences(of device: Int64, for viewer: Viewer) async throws -> Response {
+        let former = keeper.book
         let states = try await store.read { session throws(StoreError) in
-            try Fences.states(of: device, for: viewer, in: session)
+            try Fences.states(of: device, after: former, for: viewer, in: session)
         }
         guard let states else { throw Problem.noDevice(device) }
         let list = states.map { FenceText.object(named: "id", $0.number, $0) }

@@ -15,7 +15,7 @@ package struct FenceState: Equatable, Sendable {
     /// The number of the fence.
     package var number: Int64
     package var standing: Standing
-    /// Why it takes none, in the vehicle's words; nil: it has said nothing against it.
+    /// Why it takes none, in the vehicle's words, or that it has too many; nil: nothing is against it.
     package var reason: String?
 }
 
@@ -65,11 +65,12 @@ extension Fences {
 
     /// The fences that a vehicle is to have, by number.
     ///
+    /// - Parameter former: a book of any moment before; it is read anew where something has changed.
     /// - Returns: nil when the viewer sees no such vehicle.
     package static func states(
-        of device: Int64, for viewer: Viewer, in session: any Session
+        of device: Int64, after former: FenceBook, for viewer: Viewer, in session: any Session
     ) throws(StoreError) -> [FenceState]? {
-        let book = try FenceBook.read(after: .empty, in: session) ?? .empty
+        let book = try FenceBook.read(after: former, in: session) ?? former
         let rows = try session.run(
             """
             SELECT d.fleet_group, f.digest, f.progress FROM devices d LEFT JOIN device_fences f ON f.device = d.id
@@ -92,7 +93,7 @@ extension Fences {
         guard let entry = target.entry else {
             return FenceState(
                 device: device, number: fence.number, standing: .refused,
-                reason: "it has \(FenceBook.mostOfVehicle) fences already, the most that one can have")
+                reason: "too_many: it has \(FenceBook.mostOfVehicle) fences already, the most that one can have")
         }
         // Where the sums are equal, it has them all: nothing else is read.
         let hasAll = digest.map { UInt64(bitPattern: $0) == target.digest } ?? false

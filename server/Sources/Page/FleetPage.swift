@@ -21,12 +21,13 @@ package struct FleetPage: Sendable {
 
     /// Bytes of all files.
     private static let most = 8 << 20
-    /// What the page needs of Leaflet.
     /// Pages by path. Tile servers want to know which site asks; the view is behind the # and never sent. What a link shows says
-    /// nothing to anybody, not even where it was opened.
+    /// nothing to anybody, not even where it was opened. A worker serves what lies below its own path.
     private static let paths = [
         ("/", "index.html", "strict-origin-when-cross-origin"), ("/shared", "shared.html", "no-referrer"),
+        ("/worker.js", "worker.js", "no-referrer"),
     ]
+    /// What the page needs of Leaflet.
     private static let ofLeaflet = ["leaflet.esm.min.js", "leaflet.css"]
 
     /// - Parameters:
@@ -104,7 +105,7 @@ package struct FleetPage: Sendable {
         let images = "'self' data:" + (origin.map { " " + $0 } ?? "")
         return
             "default-src 'none'; script-src 'self'; style-src 'self'; img-src \(images); connect-src 'self'; "
-            + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+            + "worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     }
 
     /// - Returns: nil for a path that is none of the page's.

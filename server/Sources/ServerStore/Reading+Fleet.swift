@@ -192,10 +192,12 @@ extension Reading {
     /// - Parameters:
     ///   - rule: its alerts alone; nil: of all rules.
     ///   - place: of the last alert of the page before, by when it was found.
+    ///   - limit: alerts of a page.
+    /// - Returns: the alerts, which may be fewer, and where the next page begins; nil: that was the last one.
     package static func alerts(
         for viewer: Viewer, _ selection: Selection, rule: Int64?, before place: Place?, limit: Int,
         from session: any Session
-    ) throws(StoreError) -> [StoredAlert] {
+    ) throws(StoreError) -> (alerts: [StoredAlert], next: Place?) {
         let select = """
             SELECT a.id, a.device, a.rule, a.time, a.kind, a.text, a.object, d.name, r.name, a.created, a.due,
                 a.done, a.failed, a.reason, a.mail,
@@ -205,14 +207,13 @@ extension Reading {
             FROM alerts a JOIN devices d ON d.id = a.device LEFT JOIN alert_rules r ON r.id = a.rule
             WHERE \(Viewer.condition)
             """
+        let floor = try alertFloor(selection.range, before: place, from: session)
         var statement = Statement(sql: select, values: [viewer.cell])
-        if let place {
-            let time = statement.place(Cell.integer(place.time.milliseconds))
-            statement.sql += " AND (a.created, a.id) < (\(time), \(statement.place(Cell.id(place.id))))"
+        narrowAlerts(&statement, to: selection.range, before: place)
+        if let floor {
+            let time = statement.place(Cell.integer(floor.time.milliseconds))
+            statement.sql += " AND (a.created, a.id) >= (\(time), \(statement.place(Cell.id(floor.id))))"
         }
-        let from = statement.place(Cell.integer(selection.range.lowerBound.milliseconds))
-        let end = statement.place(Cell.integer(selection.range.upperBound.milliseconds))
-        statement.sql += " AND a.created >= \(from) AND a.created <= \(end)"
         if let device = selection.device {
             statement.sql += " AND a.device = \(statement.place(Cell.integer(device)))"
         }
@@ -224,7 +225,39 @@ extension Reading {
         if let rule { statement.sql += " AND a.rule = \(statement.place(Cell.integer(rule)))" }
         statement.sql +=
             " ORDER BY a.created DESC, a.id DESC LIMIT \(statement.place(Cell.integer(Int64(limit))))"
-        return try session.run(statement.sql, statement.values).compactMap { alert($0) }
+        let found = try session.run(statement.sql, statement.values).compactMap { alert($0) }
+        guard found.count < limit else {
+            return (found, found.last.map { Place(time: $0.created, id: $0.alert.id) })
+        }
+        return (found, floor)
+    }
+
+    private static func narrowAlerts(
+        _ statement: inout Statement, to range: ClosedRange<Timestamp>, before place: Place?
+    ) {
+        if let place {
+            let time = statement.place(Cell.integer(place.time.milliseconds))
+            statement.sql += " AND (a.created, a.id) < (\(time), \(statement.place(Cell.id(place.id))))"
+            // The index is of the time alone.
+            statement.sql += " AND a.created <= \(time)"
+        }
+        let from = statement.place(Cell.integer(range.lowerBound.milliseconds))
+        let end = statement.place(Cell.integer(range.upperBound.milliseconds))
+        statement.sql += " AND a.created >= \(from) AND a.created <= \(end)"
+    }
+
+    /// - Returns: down to where alerts are looked at; nil: to their end.
+    private static func alertFloor(
+        _ range: ClosedRange<Timestamp>, before place: Place?, from session: any Session
+    ) throws(StoreError) -> Place? {
+        var statement = Statement(sql: "SELECT a.created, a.id FROM alerts a WHERE 1 = 1", values: [])
+        narrowAlerts(&statement, to: range, before: place)
+        statement.sql +=
+            " ORDER BY a.created DESC, a.id DESC LIMIT 1 OFFSET \(statement.place(Cell.integer(looksAtOnce)))"
+        guard let row = try session.run(statement.sql, statement.values).first, let time = row[0].integer,
+            let id = row[1].id
+        else { return nil }
+        return Place(time: Timestamp(milliseconds: time), id: id)
     }
 
     private static func alert(_ row: [Cell]) -> StoredAlert? {

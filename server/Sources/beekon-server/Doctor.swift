@@ -190,9 +190,7 @@ struct Doctor: AsyncParsableCommand {
         }
         let account =
             "\(forward.forwarded) batches forwarded, \(forward.waiting) wait, \(forward.dropped) dropped"
-        if isGood || forward.dropped > 0 {
-            tell(forward.dropped > 0 ? .note : .ok, "forward '\(forward.name)': \(account)")
-        }
+        tell(isGood && forward.dropped == 0 ? .ok : .note, "forward '\(forward.name)': \(account)")
     }
 
     private func judgeFile(_ path: String, _ tell: (Verdict, String) -> Void) {

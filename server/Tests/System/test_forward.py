@@ -131,6 +131,7 @@ class Webhooks(ForwardTest):
         wait_for(lambda: "forward 'away': nothing is accepted: " in self.log(), "a line in the log")
         wait_for(lambda: self.metrics()['is_failing{target="away"}'] == 1, "the metric")
         wait_for(lambda: "BAD   forward 'away': it takes nothing since " in self.doctor(), "the doctor")
+        self.assertRegex(self.doctor(), r"\n\S+ +forward 'away': 0 batches forwarded, 20 wait, 0 dropped\n")
         self.account("away", 20, 20)
         there = self.hook(port)
         self.settle()

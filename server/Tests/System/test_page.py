@@ -448,7 +448,7 @@ class ScreenTests(PageTest):
                          [("'" + name, f"{first:%Y-%m-%d}", "15000", "1800"), ("'" + name, f"{second:%Y-%m-%d}", "20000", "0")])
         self.assertEqual(datetime.datetime.fromisoformat(lines[0]["first_start"]), first + datetime.timedelta(hours=8))
         self.assertEqual(lines[0]["top_speed_meters_per_second"], "25.0")
-        # Each trip: of those that are looked for, written here; of all, by the server.
+        # Each trip, of those that are looked for, and of all.
         for words, others in (("reporter", False), ("", True)):
             page.get_by_label("Find vehicles in the report").fill(words)
             with page.expect_download() as saved:
@@ -458,11 +458,21 @@ class ScreenTests(PageTest):
             if others:
                 continue
             told_trips = list(csv.DictReader(io.StringIO(text, newline="")))
-            columns = ("name", "distance_meters", "idle_seconds", "top_speed_meters_per_second")
+            columns = ("name", "distance_meters", "idle_seconds", "top_speed")
             self.assertEqual([tuple(trip[column] for column in columns) for trip in told_trips],
                              [("'" + name, metres, "60", "25.0") for metres in ("10000", "5000", "20000")])
             self.assertEqual(datetime.datetime.fromisoformat(told_trips[0]["start"]), first + datetime.timedelta(hours=8))
         page.get_by_label("Find vehicles in the report").fill("reporter")
+        # A trip is of the day on which it began, whichever days are asked for.
+        third = second + datetime.timedelta(days=1)
+        for asked, count in ((first, 1), (second, 1), (third, 0)):
+            page.goto(f"{self.server.url}/#/reports?from={asked:%Y-%m-%d}&to={asked:%Y-%m-%d}")
+            page.get_by_label("Find vehicles in the report").fill("reporter")
+            page.wait_for_function("!document.querySelector('[aria-busy]')")
+            self.assertEqual(rows.count(), count, asked)
+        page.goto(f"{self.server.url}/#/reports")
+        page.get_by_label("Find vehicles in the report").fill("reporter")
+        page.wait_for_function("document.querySelectorAll('tbody tr').length === 2")
         heads = page.locator("thead th").all_inner_texts()
         self.assertEqual(heads[4:8], ["Driving", "Standing in trips", "Stops", "Between trips"])
         page.get_by_label("Rows").select_option("vehicle")

@@ -105,7 +105,7 @@ class SafetyTests(PageTest):
         policy = answer.headers["content-security-policy"]
         self.assertEqual(policy, (
             "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-            "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"))
+            "worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"))
         self.assertEqual(answer.headers["content-type"], "text/html; charset=utf-8")
         self.assertNotIn(b"onclick", answer.body)
         script = answer.body.decode().split('type="module" src="')[1].split('"')[0]

@@ -13,7 +13,7 @@ enum AlertEndpoints: EndpointGroup {
                     .named("rule", "Of this rule alone.", Schema.id), .before, .page,
                 ],
                 .ok(
-                    "Alerts. Without webhook and mail, one is listed only.",
+                    "Alerts. Without webhook and mail, one is listed only. Admins are told the reason of a failure.",
                     Schema.list(
                         "alerts",
                         of: #"""
@@ -26,7 +26,9 @@ enum AlertEndpoints: EndpointGroup {
                             "mail":{"enum":["waiting","sent","failed"]},"reason":{"type":"string"}}}
                             """#)))
         ) { handlers, call in
-            try await handlers.reader.alerts(for: call.viewer, FleetQuery(call.query, hasRule: true))
+            try await handlers.reader.alerts(
+                for: call.viewer, hasReasons: Audience.admins.admits(call.identity.caller),
+                FleetQuery(call.query, hasRule: true))
         }
         Endpoint(
             .get, "/v1/rules", for: .admins,

@@ -10,8 +10,8 @@ package struct SilenceWatch: Equatable, Sendable {
     /// When somebody was heard of last, as of that round.
     package var heard: Timestamp
 
-    /// Seconds between two rounds after which the server was away: it was down, or asleep, or its clock was set.
-    package static let away = 180.0
+    /// Seconds between two rounds, which are 20 apart, after which no server was there: down, or asleep, or its clock was set.
+    package static let away = 60.0
 
     /// Begins with a round.
     package init(now: Timestamp, heard: Timestamp) {

@@ -55,7 +55,7 @@ final class PostgresSession: Session {
     /// pgbouncer in transaction mode, which a session cannot be told by its answers before something is missing.
     static let sharing =
         "pgbouncer gives the connection to others between two transactions: set pool_mode = session for this database, or connect "
-        + "to PostgreSQL itself, which needs no pool: a server has six connections"
+        + "to PostgreSQL itself, which needs no pool: a server has nine connections at most"
     /// No such prepared statement; there is one already.
     private static let poolStates = ["26000", "42P05"]
 

@@ -9,18 +9,18 @@ const PAUSE = 30_000;
 const MOST = 5;
 let timer = 0, last = null, mine = 0;
 
-/** Whether the browser has them here at all: by https, or on this machine. */
-export const isPossible = () => isSecureContext && typeof Notification === "function";
+/** Whether the browser has them here at all: by https, or on this machine. A worker shows them: Chrome on Android lets no page do it. */
+export const isPossible = () => isSecureContext && typeof Notification === "function" && "serviceWorker" in navigator;
 export const isDenied = () => isPossible() && Notification.permission === "denied";
 export const isOn = () => isPossible() && Notification.permission === "granted" && stored() === "on";
 
 /** Asks the person, where that has not been done. */
 export async function turn(on) {
-    if (on && isPossible()) await Notification.requestPermission();
     try {
+        if (on && isPossible() && await Notification.requestPermission() === "granted") await navigator.serviceWorker.register("/worker.js");
         localStorage.setItem(KEY, on ? "on" : "off");
     } catch {
-        // Without storage there are none.
+        // Without storage, or without the worker, there are none.
     }
     watch();
 }
@@ -40,22 +40,21 @@ async function look(number) {
         const place = alerts.findIndex(({ cursor }) => cursor === last);
         // What is there at first is on the screen, and no news.
         const news = last === null ? [] : alerts.slice(0, place < 0 ? alerts.length : place);
+        for (const alert of news.slice(0, MOST).reverse()) await show(alert);
         last = alerts[0]?.cursor ?? "";
-        for (const alert of news.slice(0, MOST).reverse()) show(alert);
     } catch {
-        // The next look finds it.
+        // The next look finds it; what is shown again is the same, by its tag.
     }
     if (number === mine) timer = setTimeout(() => look(number), PAUSE);
 }
 
-function show(alert) {
-    const shown = new Notification(alert.name, { body: alertText(alert), tag: alert.id });
-    shown.addEventListener("click", () => {
-        window.focus();
-        location.hash = "#/alerts";
-        shown.close();
-    });
+async function show(alert) {
+    const worker = await navigator.serviceWorker.register("/worker.js").then(() => navigator.serviceWorker.ready);
+    await worker.showNotification(alert.name, { body: alertText(alert), tag: alert.id });
 }
+
+// One was clicked.
+if (isPossible()) navigator.serviceWorker.addEventListener("message", () => { location.hash = "#/alerts"; });
 
 function stored() {
     try {

@@ -80,7 +80,7 @@ export function tripsCsv(trips) {
         trip.device, quoted(trip.name), local(trip.start), local(trip.end), trip.distance_meters.toFixed(0), trip.duration_seconds.toFixed(0),
         trip.idle_seconds?.toFixed(0) ?? "", speedOf(trip.top_speed)?.toFixed(1) ?? "", trip.source,
     ].join(","));
-    return ["device,name,start,end,distance_meters,duration_seconds,idle_seconds,top_speed_meters_per_second,source", ...lines, ""].join("\r\n");
+    return ["device,name,start,end,distance_meters,duration_seconds,idle_seconds,top_speed,source", ...lines, ""].join("\r\n");
 }
 
 /** Rows as CSV, in metres and seconds. */

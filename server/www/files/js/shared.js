@@ -8,6 +8,7 @@ import { number, placeOf, text } from "./status.js";
 
 /** Milliseconds between two looks. */
 const ROUND = 5000;
+document.title = `${t("Where a vehicle is")} – beekon`;
 const main = document.getElementById("main");
 const name = h("h1", {}, t("Where a vehicle is")), words = h("p", { class: "readout", "aria-live": "polite" }), until = h("p", { class: "soft" });
 const trouble = h("p", { class: "notice bad", role: "alert", hidden: true }), element = h("div", { class: "map" });

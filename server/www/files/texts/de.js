@@ -355,6 +355,7 @@ export default {
         "Ereignisse, die bei Ankunft über eine Stunde alt sind, werden gelistet und nicht gesendet. Alle Zeiten: {zone}.",
     "Notifications": "Benachrichtigungen",
     "Notifications need https.": "Benachrichtigungen brauchen https.",
+    "It has as many fences as a vehicle can have.": "Es hat so viele Zonen, wie ein Fahrzeug haben kann.",
     "This browser does not allow notifications here.": "Dieser Browser erlaubt hier keine Benachrichtigungen.",
     "While this page is open, the browser shows what is found.": "Solange diese Seite offen ist, zeigt der Browser Alarme an.",
     "Add a rule": "Regel anlegen",

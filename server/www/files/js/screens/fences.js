@@ -153,6 +153,7 @@ export function screen(main, parts, values) {
             stopped_by_person: t("A person has stopped it; it takes it when they start it again."),
             not_allowed: t("Its configuration does not let this server add fences: [sync.commands] allow."),
             exists: t("Somebody at the vehicle has a fence of this name with another shape."),
+            too_many: t("It has as many fences as a vehicle can have."),
             invalid_geofence: detail,
         }[word] ?? reason;
     }

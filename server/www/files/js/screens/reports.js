@@ -8,6 +8,8 @@ import { csvOf, rowsOf, totalOf, tripsCsv } from "../report.js";
 import { address, note } from "../router.js";
 
 const PAGE = 300, DAY = 86_400_000;
+/** Milliseconds: a longer trip that ends after the last day is not in the report. */
+const LONGEST = 2 * DAY;
 /** Days of vehicles that a browser bears: some eight trips each. */
 const MOST = 20_000;
 const choices = { trip: t("Each trip, and the stop before it"), day: t("By vehicle and day"), vehicle: t("By vehicle"), fleet: t("By day") };
@@ -26,10 +28,10 @@ export function screen(main, parts, values) {
     const total = h("p", { class: "soft", "aria-live": "polite" });
     const body = h("tbody"), sums = h("tr"), more = h("button", { type: "button", onclick: () => { most = Infinity; show(); } });
     const save = h("button", { type: "button", onclick: () => saveAs(csvOf(wanted()), "report") }, t("Save as CSV"));
-    // The server's file has the vehicles of a group, also where they are too many for a page; those of a search are written here.
+    // Where they are too many for a page, the server's file has them: all that ended in the time.
     const all = h("a", {
         class: "button", download: "trips.csv", onclick: (event) => {
-            if (!query) return;
+            if (!trouble.hidden) return;
             event.preventDefault();
             saveAs(tripsCsv(found()), "trips");
         },
@@ -53,15 +55,17 @@ export function screen(main, parts, values) {
         trouble.hidden = true;
         trips = [];
         const [first, last] = [rangeOf(from)[0], rangeOf(to)[1]];
-        const path = `/v1/trips?${new URLSearchParams({ from: stamp(first), to: stamp(last), ...(group && { group }) })}`;
-        all.href = `${path}&format=csv`;
+        const path = (end) => `/v1/trips?${new URLSearchParams({ from: stamp(first), to: stamp(end), ...(group && { group }) })}`;
+        all.href = `${path(last)}&format=csv`;
         const size = vehicles.filter((vehicle) => !group || vehicle.group === group).length * Math.ceil((last - first) / DAY);
         if (first > last) return complain(t("“From” is after “To”."));
         if (size > MOST) return complain(t("That is too much for a page: {count} days of vehicles, of at most {most}. Choose fewer days or a group, or save each trip as CSV.", { count: count(size), most: count(MOST) }));
         setText(total, t("Loading…"));
         main.setAttribute("aria-busy", "true");
         try {
-            ({ trips } = await read(path, { signal: mine.signal }));
+            // The server goes by when trips ended; one that began in the time may have ended after it.
+            const found = await read(path(last + LONGEST), { signal: mine.signal });
+            trips = found.trips.filter(({ start }) => Date.parse(start) >= first && Date.parse(start) <= last);
         } catch (problem) {
             if (problem.name !== "AbortError") complain(problem.message);
             return;

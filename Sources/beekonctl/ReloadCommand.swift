@@ -30,7 +30,9 @@ struct ReloadCommand: ParsableCommand {
             let changes = ConfigText.changes(from: before, to: after)
             try common.print(
                 Result(changes: changes),
-                text: changes.isEmpty ? ["configuration reloaded; no setting has changed that 'beekonctl config show' shows"] : changes)
+                text: changes.isEmpty
+                    ? ["configuration reloaded; no setting has changed that 'beekonctl config show' shows"]
+                    : changes)
         }
     }
 }

@@ -93,7 +93,7 @@ extension Fences {
         guard let entry = target.entry else {
             return FenceState(
                 device: device, number: fence.number, standing: .refused,
-                reason: "too_many: it has \(FenceBook.mostOfVehicle) fences already, the most that one can have")
+                reason: "too_many: it has \(FenceBook.mostOfVehicle) fences, the most that one can have")
         }
         // Where the sums are equal, it has them all: nothing else is read.
         let hasAll = digest.map { UInt64(bitPattern: $0) == target.digest } ?? false

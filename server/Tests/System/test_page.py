@@ -468,11 +468,11 @@ class ScreenTests(PageTest):
         for asked, count in ((first, 1), (second, 1), (third, 0)):
             page.goto(f"{self.server.url}/#/reports?from={asked:%Y-%m-%d}&to={asked:%Y-%m-%d}")
             page.get_by_label("Find vehicles in the report").fill("reporter")
-            page.wait_for_function("!document.querySelector('[aria-busy]')")
+            wait_for(lambda: page.locator("[aria-busy]").count() == 0, "the report is there")
             self.assertEqual(rows.count(), count, asked)
         page.goto(f"{self.server.url}/#/reports")
         page.get_by_label("Find vehicles in the report").fill("reporter")
-        page.wait_for_function("document.querySelectorAll('tbody tr').length === 2")
+        wait_for(lambda: rows.count() == 2, "both days")
         heads = page.locator("thead th").all_inner_texts()
         self.assertEqual(heads[4:8], ["Driving", "Standing in trips", "Stops", "Between trips"])
         page.get_by_label("Rows").select_option("vehicle")

@@ -57,6 +57,18 @@ class PoolTests(unittest.TestCase):
         found = self.run_all(self.part("build", 1, command="exit 3"), self.part("x", 9, ("build",)), self.part("y", 1), cores=2)
         self.assertEqual({run.part.name: run.code for run in found}, {"build": 3, "y": 0})
 
+    def test_what_cannot_begin_has_failed(self):
+        missing = Part("missing", ["/nowhere"], self.folder, {}, 60, 9)
+        found = self.run_all(missing, self.part("x", 1), self.part("y", 5, ("missing",)))
+        self.assertEqual([(run.part.name, run.code) for run in found], [("missing", 70), ("x", 0)])
+        self.assertIn("FileNotFoundError", found[0].text)
+
+    def test_what_cannot_be_judged_is_told(self):
+        pool = Pool([self.part("x", 1), self.part("y", 2)], self.folder, 1)
+        with self.assertRaises(ZeroDivisionError):
+            pool.run(lambda run: 1 // len(run.text))
+        self.assertEqual(len(pool.runs), 2)
+
     def test_what_waits_leaves_room(self):
         os.mkfifo(os.path.join(self.folder, "meeting"))
         found = self.run_all(self.part("a", 1, command="echo here > meeting", load=0.1),
@@ -164,6 +176,18 @@ class NightlyTests(unittest.TestCase):
                 self.assertEqual(test.Plan(test.parsed()).unknown_names(), [])
         with mock.patch.object(sys, "argv", ["test", "test_crash", "nobody", "BaseTests", "server/BaseTests"]):
             self.assertEqual(test.Plan(test.parsed()).unknown_names(), ["nobody", "server/BaseTests"])
+
+    def test_each_long_file_is_in_a_part(self):
+        root = BUILD.parents[1]
+        commands = "\n".join([command for _, command in self.nightly.PARTS.values()] + [
+            path.read_text(encoding="utf-8") for path in (root / "Makefile", BUILD / "citus")])
+        long = [*root.glob("Tests/System/*/nightly_*.py"), *root.glob("server/Tests/System/nightly_*.py"),
+                *root.glob("Tests/Machine/test_*.py")]
+        self.assertGreater(len(long), 20)
+        for path in long:
+            with self.subTest(path.name):
+                name = path.stem.removeprefix("nightly_").removeprefix("test_")
+                self.assertIsNotNone(re.search(rf"\b(?:nightly_)?{name}\b", commands), "no part names it")
 
     def test_what_failed_is_one_line(self):
         run = Run(Part("x", [], "", {}, 1, 1), 1, "one\nFAILED: a | b\nmake: nothing\n", 1, 1)

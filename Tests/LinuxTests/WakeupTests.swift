@@ -76,10 +76,9 @@ func pollTimeouts() throws {
         #expect(monotonicSeconds() - start >= seconds, "rounded up: rounding down would spin")
     }
     wakeup.signal()
-    let start = monotonicSeconds()
+    // Without an end, or one that never comes: what slept here would be seen.
     #expect(isReady(wakeup.descriptor, within: nil))
     #expect(isReady(wakeup.descriptor, within: 1e12))
-    #expect(monotonicSeconds() - start < 5)
     wakeup.clear()
     #expect(!isReady(wakeup.descriptor, within: -1), "a deadline that has passed does not wait")
 }

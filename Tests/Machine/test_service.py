@@ -128,7 +128,8 @@ class ServiceTest(Service):
         self.wait_status(lambda status: status["sync"]["state"] == "uploading", "a request that gets no answer")
         began = time.monotonic()
         self.machine.run("systemctl", "stop", "beekond")
-        self.assertLess(time.monotonic() - began, 2.5, "two seconds, and what starting systemctl takes")
+        if not debian.BRIEF:
+            self.assertLess(time.monotonic() - began, 2.5, "two seconds, and what starting systemctl takes")
         self.assertEqual(self.property("Result"), "success")
 
     def test_the_journal_has_fields_and_explanations(self):

@@ -90,7 +90,8 @@ class FlushTest(Service):
         self.pending(*[f"http://127.0.0.1:{hole.getsockname()[1]}/"] * 2)
         seconds = self.off()
         print(f"poweroff with a server that never answers: off after {seconds:.1f} s")
-        self.assertLess(seconds, 8 + 2 + 15, "the flush, the end, and what a container takes")
+        if not debian.BRIEF:
+            self.assertLess(seconds, 8 + 2 + 15, "the flush, the end, and what a container takes")
         self.machine.boot()
         self.wait_status(lambda status: status["sync"]["pending"] >= PENDING, "nothing is lost")
 
@@ -104,7 +105,8 @@ class FlushTest(Service):
         self.machine.run("sh", "-c", f"kill -TERM {pid}; while kill -0 {pid} 2>/dev/null; do sleep 0.02; done")
         seconds = time.monotonic() - began
         print(f"SIGTERM with {PENDING} and more pending, and a server that never answers: ended after {seconds:.1f} s")
-        self.assertLess(seconds, 2 + 3, "2 s, and what a busy machine takes")
+        if not debian.BRIEF:
+            self.assertLess(seconds, 2 + 3, "2 s, and what a busy machine takes")
 
     def test_the_drop_ins_leave_the_unit_as_it_is(self):
         for name, most in (("last-flush.conf", 1.5), ("gpio-ignition.conf", 1.7)):

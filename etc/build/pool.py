@@ -9,6 +9,7 @@ import signal
 import subprocess
 import threading
 import time
+import traceback
 
 _screen = threading.Lock()
 # Lines of Swift Testing that the log has, and the screen need not: what begins, and what a test is called with.
@@ -67,6 +68,7 @@ class Pool:
         self._succeeded: set = set()
         self._failed: set = set()
         self._stopped = False
+        self._troubles: list = []
         self.runs: list = []
 
     @staticmethod
@@ -75,7 +77,8 @@ class Pool:
         return part.usual + sum(other.usual for other in parts if part.name in other.needs)
 
     def run(self, done) -> bool:
-        """Calls `done` with each Run, one at a time, as soon as it has ended. False if it was interrupted."""
+        """Calls `done` with each Run, one at a time, as soon as it has ended, and raises what that has raised. False if it was
+        interrupted."""
         threads = [threading.Thread(target=self._work, args=(done,)) for _ in range(self._workers)]
         try:
             for thread in threads:
@@ -91,17 +94,26 @@ class Pool:
             for thread in threads:
                 thread.join()
             return False
+        if self._troubles:
+            raise self._troubles[0]
         return True
 
     def _work(self, done):
         while part := self._next():
-            run = self._execute(part)
+            try:
+                run = self._execute(part)
+            except Exception:
+                # Such as a program that is not there: a thread that ended here would take the part with it, unseen.
+                run = Run(part, 70, traceback.format_exc(), 0.0, 0.0)
             with self._changed:
                 self.runs.append(run)
                 (self._failed if run.code else self._succeeded).add(part.name)
                 self._running.remove(part)
-                if not self._stopped:
-                    done(run)
+                try:
+                    if not self._stopped:
+                        done(run)
+                except Exception as trouble:
+                    self._troubles.append(trouble)
                 self._changed.notify_all()
 
     def _next(self) -> Part | None:

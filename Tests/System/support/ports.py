@@ -8,6 +8,7 @@ import os
 import socket
 import struct
 import sys
+import tempfile
 
 # A port at which nobody ever listens.
 NOBODY = 9000
@@ -38,7 +39,7 @@ def reachable(port: int) -> bool:
 
 def _enter() -> bool:
     """This process, which has one thread as yet, and all that it starts get a network of their own. Where the machine allows
-    none, they have the machine's, and no two files may run at a time."""
+    none, they have the machine's, in which one file runs at a time."""
     library = ctypes.CDLL(None, use_errno=True)
     user, group = os.geteuid(), os.getegid()
     if library.unshare(_NEW_NETWORK) == 0:
@@ -53,6 +54,9 @@ def _enter() -> bool:
     else:
         reason = os.strerror(ctypes.get_errno())
         print(f"no network of its own can be made here ({reason}): this file has the machine's", file=sys.stderr)
+        # Held until the process ends.
+        turn = os.open(os.path.join(tempfile.gettempdir(), "beekond-tests.turn"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o666)
+        fcntl.flock(turn, fcntl.LOCK_EX)
         return False
     os.environ[NETWORK] = "own"
     return True

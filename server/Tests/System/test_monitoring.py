@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from server_support.server import envelope
 from server_support.server_test import ServerTest
 from support.monitoring import DASHBOARDS, FOLDER, RULES, asked, dashboard, missing, names, queries
+from support.nightly import nightly
 from support.programs import ROOT
 
 PROMTOOL = shutil.which("promtool")
@@ -71,16 +72,16 @@ class MonitoringTests(ServerTest):
                 self.assertFalse(cells & taken, f"{panel['title']} lies on another panel")
                 taken |= cells
 
-    @unittest.skipUnless(PROMTOOL, "promtool is not installed (Debian's package prometheus)")
+    @nightly
     def test_promtool_finds_nothing_and_the_alerts_fire(self):
-        assert PROMTOOL
+        assert PROMTOOL, "promtool is not installed: etc/build/deps nightly"
         for arguments in (("check", "rules", RULES), ("test", "rules", "beekon.tests.yml")):
             done = subprocess.run([PROMTOOL, *arguments], capture_output=True, text=True, cwd=FOLDER, timeout=120)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
-    @unittest.skipUnless(PROMTOOL, "promtool is not installed (Debian's package prometheus)")
+    @nightly
     def test_what_dashboards_ask_is_promql(self):
-        assert PROMTOOL
+        assert PROMTOOL, "promtool is not installed: etc/build/deps nightly"
         found = [query.text.replace("$instance", "x") for name in DASHBOARDS for query in queries(name)
                  if not query.text.startswith("label_values")]
         path = os.path.join(self.folder, "asked.json")

@@ -8,6 +8,8 @@ final class Laws {
     private(set) var violations: [String] = []
     /// For each row that was announced as stored: when its fix was.
     private(set) var stored: [String: Timestamp] = [:]
+    /// The order in which they were announced.
+    private var order: [String: Int] = [:]
     /// Which of these are entries into geofences, and exits.
     fileprivate private(set) var crossings: Set<String> = []
     /// By geofence, as long as that is known: what the latest event of it was.
@@ -37,6 +39,7 @@ final class Laws {
 
     func stored(_ location: Location) {
         stored[location.id.description] = location.fix.time
+        order[location.id.description] = order.count
         early.remove(location.id.description)
     }
 
@@ -49,6 +52,7 @@ final class Laws {
         }
         latestCrossings[event.geofence] = event.kind
         stored[event.id] = event.time
+        order[event.id] = order.count
         crossings.insert(event.id)
         early.remove(event.id)
     }
@@ -79,21 +83,20 @@ final class Laws {
     ///
     /// - Parameter isDurable: all that was answered must be there.
     func found(_ holding: SimulatedMachine.Holding, isDurable: Bool) {
-        let gone = stored.keys.filter { row in
-            !holding.has(row) && !perhapsDeleted.contains(row)
-                && !deliveries.allSatisfy { $0.has(row) || !$0.isOwed(row) }
+        let gone = missing(from: holding)
+        // docs/durability.md, "Stored means committed", and, for `durability = "normal"`, "Where it ends": the latest.
+        if isDurable {
+            tell(gone)
+        } else if let first = gone.compactMap({ order[$0] }).min(),
+            let later = stored.keys.first(where: { order[$0, default: 0] > first && holding.has($0) })
+        {
+            broken("\(gone.count) rows are gone, and row \(later), which came later, is there")
         }
-        // docs/durability.md, "Stored means committed", and, for `durability = "normal"`, "Where it ends".
-        if let first = gone.min(), isDurable {
-            broken("\(gone.count) rows that were stored are gone, among them \(first)")
-        }
-        for id in gone { stored[id] = nil }
+        for id in gone { (stored[id], order[id]) = (nil, nil) }
         // The state of its geofence has gone with it.
         if !crossings.isDisjoint(with: gone) { latestCrossings = [:] }
-        // docs/durability.md, "Deleted means erased".
-        let back = deleted.filter { holding.has($0) }
-        if let first = back.min() { broken("row \(first), which was deleted, is back") }
-        // The same: their freezing may be undone, and then they go out in another batch.
+        tellDeleted(in: holding)
+        // Their freezing may be undone, and then they go out in another batch.
         for delivery in deliveries {
             if !isDurable {
                 delivery.reopen { id, batch in
@@ -104,8 +107,36 @@ final class Laws {
         }
         early = []
         // Committed, and not announced any more.
-        stored.merge(holding.rows) { known, _ in known }
+        for (row, time) in holding.rows where stored[row] == nil {
+            (stored[row], order[row]) = (time, order.count)
+        }
         for event in holding.events { stored(event) }
+    }
+
+    /// What is in the database of a process that lives.
+    func compare(_ holding: SimulatedMachine.Holding) {
+        tell(missing(from: holding))
+        tellDeleted(in: holding)
+    }
+
+    /// Rows that were stored, are not there any more, and are still owed.
+    private func missing(from holding: SimulatedMachine.Holding) -> [String] {
+        stored.keys.filter { row in
+            !holding.has(row) && !perhapsDeleted.contains(row)
+                && !deliveries.allSatisfy { $0.has(row) || !$0.isOwed(row) }
+        }
+    }
+
+    private func tell(_ gone: [String]) {
+        if let first = gone.min() {
+            broken("\(gone.count) rows that were stored are gone, among them \(first)")
+        }
+    }
+
+    /// docs/durability.md, "Deleted means erased".
+    private func tellDeleted(in holding: SimulatedMachine.Holding) {
+        let back = deleted.filter { holding.has($0) }
+        if let first = back.min() { broken("row \(first), which was deleted, is back") }
     }
 
     /// docs/durability.md, "Stored means committed": sent is only what is stored. A COMMIT that has failed may have reached the disk
@@ -189,11 +220,11 @@ final class DeliveryLaws {
         accepted.insert(batch)
     }
 
-    /// The server has said that it will never take this batch, whether it has it or not.
-    func refused(_ batch: SentBatch) {
-        refused.insert(batch.id)
-        reopened.insert(batch.id)
-    }
+    /// The server has said that it will never take these rows, whether it has them or not.
+    func refused(_ batch: SentBatch) { refused.insert(batch.id) }
+
+    /// Another configuration may make the batch anew.
+    func reopened(_ batch: SentBatch) { reopened.insert(batch.id) }
 
     fileprivate func ended(deadLetters: Set<String>) {
         let rows = rows()

@@ -32,6 +32,9 @@ final class SimulatedReceiver {
         return FileDescriptor(owning: ends[1])
     }
 
+    /// A daemon listens.
+    var isConnected: Bool { descriptor != nil }
+
     /// The connection is gone.
     func disconnect() {
         descriptor = nil

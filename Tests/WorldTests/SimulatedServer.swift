@@ -24,6 +24,14 @@ final class SimulatedServer {
     enum Fate: String, CaseIterable {
         case taken, takenLate, takenAndLost, lost, unreachable, timeout, takenAndTimeout, page, unavailable,
             tooMany, internalError, notFound, unauthorised, tooLarge
+        case badRequest, unprocessable, paymentRequired, forbidden, requestTimeout, redirect, phpError,
+            takenWithPHPError
+        /// An acceptance of the batch before, on the same connection.
+        case stray
+        /// An acceptance before the request has arrived.
+        case early
+        /// An acceptance without the batch's id, or one that is cut off, where it is demanded.
+        case unnamed, cut
     }
 
     /// Seconds.
@@ -45,12 +53,23 @@ final class SimulatedServer {
     let format: Format
     /// Makes its tokens; nil: it takes requests without.
     var endpoint: SimulatedTokenEndpoint?
+    /// Its answers name the batch, which is demanded of them (`require_ack`).
+    let namesBatch: Bool
+    /// What is to become of rows that it refuses; of no effect where it is a server for others.
+    let onReject: Settings.Sync.OnReject
     private var random: SeededGenerator
+    /// For fates that came later into the world.
+    private var later: SeededGenerator
+    /// Connections in a row that were closed without an answer.
+    private var closes = 0
     private let laws: DeliveryLaws
 
     init(_ name: DestinationName, _ format: Format, seed: UInt64, _ laws: DeliveryLaws) {
         (self.name, self.format) = (name, format)
         random = SeededGenerator(seed: seed)
+        later = SeededGenerator(seed: seed ^ 0x0DD5_0DD5_0DD5_0DD5)
+        namesBatch = (format == .beekon || format == .template) && later.chance(0.4)
+        onReject = Settings.Sync.OnReject.allCases.randomElement(using: &later) ?? .drop
         self.laws = laws
     }
 
@@ -59,25 +78,30 @@ final class SimulatedServer {
     }
 
     /// The first byte of a request has been sent, to it or to its token endpoint.
-    func answer(to body: [UInt8], _ options: HTTPOptions) -> SimulatedAnswer {
+    ///
+    /// - Parameter earlier: the batch before on the same connection; nil: none. Changed to that of this request.
+    func answer(to body: [UInt8], _ options: HTTPOptions, after earlier: inout String?) -> SimulatedAnswer {
         if let endpoint, options.url == endpoint.url { return endpoint.answer(to: body, options) }
-        let (fate, delay, batch) = fate(of: body, options)
-        return SimulatedAnswer(fate.outcome(format), after: delay) { [unowned self] in heard(fate, batch) }
-    }
-
-    /// - Returns: also the id of the batch.
-    private func fate(of body: [UInt8], _ options: HTTPOptions) -> (Fate, delay: Double, batch: String) {
         requests += 1
-        let drawn = draw()
+        let drawn = draw(after: earlier)
         let fate = isAdmitted(options) ? drawn : drawn.withoutToken
-        if fate == .unauthorised { endpoint?.laws.refused() }
+        if fate == .unauthorised || fate == .forbidden { endpoint?.laws.refused() }
         fates[fate, default: 0] += 1
         trace("request \(requests) to \(name.text) of \(body.count) bytes: \(fate)")
         let batch = read(body, options, fate)
+        let named = fate == .stray ? earlier : namesBatch && fate != .unnamed ? batch : nil
+        earlier = batch
+        return SimulatedAnswer(fate.outcome(format, naming: named), after: delay(fate)) { [unowned self] in
+            heard(fate, batch)
+        }
+    }
+
+    /// Seconds.
+    private func delay(_ fate: Fate) -> Double {
         switch fate {
-        case .takenLate: return (fate, Double.random(in: 1...50, using: &random), batch)
-        case .timeout, .takenAndTimeout: return (fate, 60, batch)
-        default: return (fate, Double.random(in: 0.01...2, using: &random), batch)
+        case .takenLate: Double.random(in: 1...50, using: &random)
+        case .timeout, .takenAndTimeout: Self.longestAnswer
+        default: Double.random(in: 0.01...2, using: &random)
         }
     }
 
@@ -90,7 +114,23 @@ final class SimulatedServer {
         return true
     }
 
-    private func draw() -> Fate {
+    private func draw(after earlier: String?) -> Fate {
+        let drawn = drawn
+        guard later.chance(mood == .refusing ? 0.5 : mood == .flaky ? 0.05 : 0) else { return drawn }
+        let fate = Self.oddities.randomElement(using: &later) ?? drawn
+        return switch fate {
+        case .stray where earlier == nil: .early
+        case .unnamed where !namesBatch, .cut where !namesBatch: .early
+        default: fate
+        }
+    }
+
+    private static let oddities: [Fate] = [
+        .badRequest, .unprocessable, .paymentRequired, .forbidden, .requestTimeout, .redirect, .phpError,
+        .takenWithPHPError, .stray, .early, .unnamed, .cut,
+    ]
+
+    private var drawn: Fate {
         let choices: [Fate] =
             switch mood {
             case .good: [.taken, .taken, .taken, .takenLate]
@@ -114,7 +154,11 @@ final class SimulatedServer {
         }
         trace("batch \(batch.id) with \(batch.rows.count) rows")
         laws.sent(batch, before: batches[batch.id])
-        if fate.isFinal { laws.refused(batch) }
+        closes = fate.isClose ? closes + 1 : fate.isSilence ? closes : 0
+        // docs/upload.md, "Refusals by other servers": ten in a row are one.
+        let isClosed = format.traits.isForeign && closes >= 10
+        if fate.isRefusal(of: format) || isClosed { laws.refused(batch) }
+        if fate.isFinal || isClosed { laws.reopened(batch) }
         guard fate.isTaken else { return batch.id }
         batches[batch.id] = batch.text
         for row in batch.rows { rows[row, default: []].insert(batch.id) }
@@ -144,18 +188,25 @@ final class SimulatedTransport: HTTPTransport {
     /// Nothing is heard any more: the process has died.
     private var isDeaf = false
     private var answer: (SimulatedAnswer, at: BootInstant)?
+    private(set) var connectionNumber = 0
+    private var isConnected = false
+    /// The batch before on this connection.
+    private var earlier: String?
 
     init(_ server: SimulatedServer, clock: @escaping () -> BootInstant) {
         self.server = server
         self.clock = clock
     }
 
-    var connectionNumber: Int { 1 }
     var unrequested: Int { 0 }
     var peer: String? { "192.0.2.1" }
 
     func begin(_ body: [UInt8], _ options: HTTPOptions, resumingAt now: BootInstant?) {
+        if answer != nil { disconnect() }
         (request, answer) = ((body, options), nil)
+        guard !isConnected else { return }
+        isConnected = true
+        connectionNumber += 1
     }
 
     func advance() -> HTTPClient.Progress {
@@ -164,7 +215,7 @@ final class SimulatedTransport: HTTPTransport {
             let (goes, isHeard) = server.post()
             isDeaf = !isHeard
             guard goes else { return .underway }
-            let answer = server.answer(to: request.body, request.options)
+            let answer = server.answer(to: request.body, request.options, after: &earlier)
             self.answer = (answer, clock().advanced(bySeconds: answer.delay))
             return .underway
         }
@@ -175,30 +226,55 @@ final class SimulatedTransport: HTTPTransport {
         guard answer.at <= clock() else { return .underway }
         self.answer = nil
         answer.0.heard()
+        if case .failure = answer.0.outcome { disconnect() }
         return .ended(answer.0.outcome)
     }
 
     func rest(now: BootInstant) -> Rest { Rest(until: answer?.at ?? now) }
 
-    func cancel() { (request, answer) = (nil, nil) }
-    func disconnect() {}
-    func forgetSessions() {}
+    func cancel() {
+        (request, answer) = (nil, nil)
+        disconnect()
+    }
+
+    func disconnect() { (isConnected, earlier) = (false, nil) }
+    func forgetSessions() { disconnect() }
 }
 
 extension SimulatedServer.Fate {
     /// The rows are the server's.
     fileprivate var isTaken: Bool {
         switch self {
-        case .taken, .takenLate, .takenAndLost, .takenAndTimeout: true
-        case .lost, .unreachable, .timeout, .page, .unavailable, .tooMany, .internalError, .notFound,
-            .unauthorised,
-            .tooLarge:
-            false
+        case .taken, .takenLate, .takenAndLost, .takenAndTimeout, .takenWithPHPError: true
+        default: false
         }
     }
 
-    /// Sending the same again to the same place is of no use.
-    fileprivate var isFinal: Bool { self == .page || self == .notFound || self == .tooLarge }
+    /// Sending the same again to the same place is of no use, and the batch was surely not taken: another configuration may make
+    /// it anew.
+    fileprivate var isFinal: Bool {
+        switch self {
+        case .page, .notFound, .tooLarge, .badRequest, .unprocessable, .paymentRequired, .redirect: true
+        default: false
+        }
+    }
+
+    /// It may be about the rows (docs/upload.md, "What an answer means", "Refusals by other servers").
+    fileprivate func isRefusal(of format: Format) -> Bool {
+        switch self {
+        case .badRequest, .unprocessable: true
+        // One row that is never taken.
+        case .notFound, .paymentRequired, .tooLarge, .redirect, .phpError, .takenWithPHPError:
+            format.traits.isForeign
+        default: false
+        }
+    }
+
+    /// The connection was closed without an answer.
+    fileprivate var isClose: Bool { self == .lost || self == .takenAndLost }
+
+    /// That says nothing about the server.
+    fileprivate var isSilence: Bool { self == .unreachable || self == .timeout || self == .takenAndTimeout }
 
     /// What a server says instead that gets no good token with the request.
     fileprivate var withoutToken: Self {
@@ -206,25 +282,43 @@ extension SimulatedServer.Fate {
         case .taken, .takenLate: .unauthorised
         case .takenAndLost: .lost
         case .takenAndTimeout: .timeout
+        case .takenWithPHPError: .phpError
         default: self
         }
     }
 
-    fileprivate func outcome(_ format: Format) -> HTTPOutcome {
+    /// - Parameter batch: the id in an acceptance; nil: none.
+    fileprivate func outcome(_ format: Format, naming batch: String?) -> HTTPOutcome {
         switch self {
-        // The app Overland demands that of its servers.
-        case .taken, .takenLate: .answered(200, format == .overland ? #"{"result":"ok"}"# : "{}")
+        case .taken, .takenLate, .unnamed, .stray: .answered(200, Self.acceptance(format, naming: batch))
+        case .early: .answered(200, Self.acceptance(format, naming: batch), isEarly: true)
+        case .cut: .answered(200, Self.acceptance(format, naming: batch), isCut: true)
         case .takenAndLost, .lost: .failed("the connection was lost", wasSent: true)
         case .unreachable: .failed("no route to host", wasSent: false)
         case .timeout, .takenAndTimeout: .failed("the time is over", wasSent: true, isTimeout: true)
         case .page: .answered(200, "<!DOCTYPE html><html><body>Sign in</body></html>")
+        case .phpError, .takenWithPHPError: .answered(200, "<br />\n<b>Warning</b>: mysqli::query(): \(format)")
         case .unavailable: .answered(503, headers: ["Retry-After: 120"])
         case .tooMany: .answered(429)
         case .internalError: .answered(500)
         case .notFound: .answered(404)
         case .unauthorised: .answered(401)
         case .tooLarge: .answered(413)
+        case .badRequest: .answered(400)
+        case .unprocessable: .answered(422)
+        case .paymentRequired: .answered(402)
+        case .forbidden: .answered(403)
+        case .requestTimeout: .answered(408)
+        case .redirect: .answered(302, headers: ["Location: https://elsewhere.example/"])
         }
+    }
+
+    private static func acceptance(_ format: Format, naming batch: String?) -> String {
+        // The app Overland demands that of its servers.
+        let members = [
+            format == .overland ? #""result":"ok""# : nil, batch.map { #""batch_id":"\#($0)""# },
+        ]
+        return "{\(members.compactMap { $0 }.joined(separator: ","))}"
     }
 }
 
@@ -234,7 +328,9 @@ extension HTTPOutcome {
             TransportFailure(kind: .network, message: message, wasSent: wasSent, isTimeout: isTimeout))
     }
 
-    static func answered(_ status: Int, _ body: String = "{}", headers: [String] = []) -> HTTPOutcome {
+    static func answered(
+        _ status: Int, _ body: String = "{}", headers: [String] = [], isCut: Bool = false, isEarly: Bool = false
+    ) -> HTTPOutcome {
         var head = AnswerHead()
         for line in ["HTTP/1.1 \(status) Words"] + headers + [""] {
             Array((line + "\r\n").utf8).withUnsafeBytes { _ = head.read($0) }
@@ -242,6 +338,6 @@ extension HTTPOutcome {
         let text = Array(body.utf8)
         var start = AnswerBody()
         text.withUnsafeBytes { start.append($0) }
-        return .answer(Answer(status: status, head, start, isCut: false, text: text))
+        return .answer(Answer(status: status, head, start, isCut: isCut, isEarly: isEarly, text: text))
     }
 }

@@ -42,6 +42,8 @@ final class World {
     /// What was answered last: whether it tracks.
     private var isTracking: Bool?
     private var drive = Drive()
+    /// Since when nothing has kept it from storing what it receives.
+    private var undisturbedSince = instant(0)
     private var systemClock = SystemClock()
 
     /// What a client waits for.
@@ -171,7 +173,8 @@ final class World {
             sync.syncThreshold = [0, 1, 20].randomElement(using: &random) ?? 0
             sync.intervalSeconds = [60, 300, 900].randomElement(using: &random) ?? 300
             sync.format = try Self.format(server.format, batchSize: &sync.batchSize)
-            if server.format.traits.isForeign { sync.onReject = .keep }
+            sync.requireAck = server.namesBatch
+            sync.onReject = server.format.traits.isForeign ? .keep : server.onReject
             tables.append(
                 Settings.Destination(name: server.name.text, sync: sync, sharesMainTokens: sharesMain))
         }
@@ -238,7 +241,9 @@ final class World {
         }
         release()
         guard laws.violations.isEmpty else { return }
-        laws.ended(try machine.look { _ = try SimulatedProcess.open($0, settings) }.0)
+        let (holding, _) = try machine.look { _ = try SimulatedProcess.open($0, settings) }
+        laws.found(holding, isDurable: true)
+        laws.ended(holding)
     }
 
     /// What people do about credentials that are dead.
@@ -495,6 +500,7 @@ final class World {
                 restless += 1
                 // From where it died on nothing of it is heard.
                 if machine.isDeaf { try die() } else { hear() }
+                if turns % Self.turnsBetweenLooks == 0 { try compare() }
                 if restless > Self.mostTurns {
                     laws.broken("the threads do not come to rest at \(time.iso8601)")
                 }
@@ -509,6 +515,15 @@ final class World {
             }
             if now >= end { return }
         }
+    }
+
+    private static let turnsBetweenLooks = 1000
+
+    /// The whole database, as it is, against what is known of it; not while a deletion is asked for that nobody has answered.
+    private func compare() throws {
+        let isDeleting = asked.values.contains { if case .deletion = $0 { true } else { false } }
+        guard process != nil, !isDeleting, !machine.isTroubled else { return }
+        laws.compare(try machine.look { _ = try SimulatedProcess.open($0, settings) }.0)
     }
 
     /// Turns without time passing; a drain of all that may be pending takes fewer.
@@ -526,6 +541,20 @@ final class World {
         drive.longitude += drive.speed / Self.degree
         receiver.report(
             at: time.advanced(bySeconds: drive.error), longitude: drive.longitude, speed: drive.speed)
+        judgeStoring()
+    }
+
+    /// A vehicle that tracks and drives, with a receiver whose time is right and a disk that works, stores what the interval lets
+    /// through.
+    private func judgeStoring() {
+        let isDisturbed =
+            isTracking != true || isAsked || drive.speed == 0 || drive.error != 0 || systemClock.error != 0
+            || !receiver.isConnected || process == nil
+            || now < machine.latestTrouble.advanced(bySeconds: Self.patienceWithDisk)
+        if isDisturbed { undisturbedSince = now }
+        let seconds = now.seconds(since: undisturbedSince)
+        guard seconds > 60 + 3 * settings.tracking.intervalSeconds else { return }
+        laws.broken("nothing has been stored for \(seconds) s, although it tracks")
     }
 
     /// What the main thread is told.
@@ -533,6 +562,7 @@ final class World {
         for message in process?.messages() ?? [] {
             switch message {
             case .location(let location):
+                undisturbedSince = now
                 trace("stored: \(location.id) of \(location.fix.time.iso8601)")
                 laws.stored(location)
             case .completed(let token, let result):

@@ -14,12 +14,12 @@ RUN = [
     "Upload"]
 # Parts of paths of what lies there, and is played, or never asked for.
 NAMES = """
-    Announcements Arguments Auth Backfill Battery BootID Broker Command Connecting Daemon.swift DamagedFile DeviceMonitor
-    Dwell Ed25519 EdgeTree EventData EventTime Fence Foreign GPIO Geofence HTTPClient HTTPOptions Heartbeat History
+    Announcements Arguments Backfill Battery BootID Broker Command Connecting Daemon.swift DamagedFile DeviceMonitor
+    Dwell Ed25519 EventData EventTime Foreign GPIO HTTPClient HTTPOptions Heartbeat History
     HomeAssistant HostLookup Identity Ignition LastPlace Latest LevelDebounce Lifecycle ListeningSocket LogMemory LogRoom
     LogSender LogUpload LongStart MQTT MemoryRelease MendedTables Metered MultiHandle NetworkWatch OneShots OsmAnd OwedWork
-    POSIXTimeZone PageSurvey Polygon Power Requeue Resend Route Salvage Schedule/ ScheduleKeeper ServiceManager
-    Session(Identity|Lifetime) Signals Stamping Supervisor TLS TableShape TemplateParser TimeZoneRules Token Transfer TreePage
+    POSIXTimeZone PageSurvey Power Requeue Resend Route Salvage Schedule/ ScheduleKeeper ServiceManager
+    Session(Identity|Lifetime) Signals Stamping Supervisor TLS TableShape TemplateParser TimeZoneRules Transfer TreePage
     Trip UnixSocket UploadWords UploaderThreads VehicleEvent VehicleStatus Watchdog ZoneInfo"""
 NOT_RUN = re.compile("|".join(NAMES.split()))
 

@@ -297,7 +297,8 @@ extension SimulatedServer.Fate {
         case .unreachable: .failed("no route to host", wasSent: false)
         case .timeout, .takenAndTimeout: .failed("the time is over", wasSent: true, isTimeout: true)
         case .page: .answered(200, "<!DOCTYPE html><html><body>Sign in</body></html>")
-        case .phpError, .takenWithPHPError: .answered(200, "<br />\n<b>Warning</b>: mysqli::query(): \(format)")
+        case .phpError, .takenWithPHPError:
+            .answered(200, "<br />\n<b>Warning</b>: mysqli::query(): MySQL server has gone away")
         case .unavailable: .answered(503, headers: ["Retry-After: 120"])
         case .tooMany: .answered(429)
         case .internalError: .answered(500)
@@ -329,7 +330,8 @@ extension HTTPOutcome {
     }
 
     static func answered(
-        _ status: Int, _ body: String = "{}", headers: [String] = [], isCut: Bool = false, isEarly: Bool = false
+        _ status: Int, _ body: String = "{}", headers: [String] = [], isCut: Bool = false,
+        isEarly: Bool = false
     ) -> HTTPOutcome {
         var head = AnswerHead()
         for line in ["HTTP/1.1 \(status) Words"] + headers + [""] {

@@ -56,7 +56,7 @@ final class SimulatedServer {
     /// Its answers name the batch, which is demanded of them (`require_ack`).
     let namesBatch: Bool
     /// What is to become of rows that it refuses; of no effect where it is a server for others.
-    let onReject: Settings.Sync.OnReject
+    let onReject: Settings.OnReject
     private var random: SeededGenerator
     /// For fates that came later into the world.
     private var later: SeededGenerator
@@ -69,7 +69,7 @@ final class SimulatedServer {
         random = SeededGenerator(seed: seed)
         later = SeededGenerator(seed: seed ^ 0x0DD5_0DD5_0DD5_0DD5)
         namesBatch = (format == .beekon || format == .template) && later.chance(0.4)
-        onReject = Settings.Sync.OnReject.allCases.randomElement(using: &later) ?? .drop
+        onReject = Settings.OnReject.allCases.randomElement(using: &later) ?? .drop
         self.laws = laws
     }
 

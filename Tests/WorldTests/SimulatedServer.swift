@@ -67,10 +67,10 @@ final class SimulatedServer {
     init(_ name: DestinationName, _ format: Format, seed: UInt64, _ laws: DeliveryLaws) {
         (self.name, self.format) = (name, format)
         random = SeededGenerator(seed: seed)
-        later = SeededGenerator(seed: seed ^ 0x0DD5_0DD5_0DD5_0DD5)
+        var later = SeededGenerator(seed: seed ^ 0x0DD5_0DD5_0DD5_0DD5)
         namesBatch = (format == .beekon || format == .template) && later.chance(0.4)
         onReject = Settings.OnReject.allCases.randomElement(using: &later) ?? .drop
-        self.laws = laws
+        (self.later, self.laws) = (later, laws)
     }
 
     var url: String {

@@ -97,7 +97,7 @@ final class World {
     init(seed: UInt64) throws {
         random = SeededGenerator(seed: seed)
         later = SeededGenerator(seed: seed ^ 0x5EED_0F5E_ED0F_5EED)
-        drive.changesAt = now
+        (drive.changesAt, undisturbedSince) = (now, now)
         settings.tracking.intervalSeconds = Double([1, 5, 10, 30].randomElement(using: &random) ?? 10)
         settings.tracking.distanceMeters = 0
         settings.store.durability = random.chance(0.5) ? .normal : .full

@@ -13,7 +13,7 @@ final class Laws {
     /// Which of these are entries into geofences, and exits.
     fileprivate private(set) var crossings: Set<String> = []
     /// By geofence, as long as that is known: what the latest event of it was.
-    private var latestCrossings: [String: Crossing.Kind] = [:]
+    private var latestCrossings: [String: (kind: Crossing.Kind, id: String)] = [:]
     /// Whether a COMMIT may have failed lately.
     var mayHaveFailed: () -> Bool = { false }
     /// Rows that were sent before they were announced.
@@ -47,10 +47,10 @@ final class Laws {
     func stored(_ event: SimulatedMachine.Holding.Event) {
         guard stored[event.id] == nil else { return }
         // docs/geofences-and-motion.md, "Geofences": there are never two entries in a row, nor two exits.
-        if latestCrossings[event.geofence] == event.kind {
+        if latestCrossings[event.geofence]?.kind == event.kind {
             broken("two times \(event.kind) in a row of geofence \(event.geofence)")
         }
-        latestCrossings[event.geofence] = event.kind
+        latestCrossings[event.geofence] = (event.kind, event.id)
         stored[event.id] = event.time
         order[event.id] = order.count
         crossings.insert(event.id)
@@ -93,8 +93,8 @@ final class Laws {
             broken("\(gone.count) rows are gone, and row \(later), which came later, is there")
         }
         for id in gone { (stored[id], order[id]) = (nil, nil) }
-        // The state of its geofence has gone with it.
-        if !crossings.isDisjoint(with: gone) { latestCrossings = [:] }
+        // The state of its geofence has gone with it: also where a server has it, or nobody wants it.
+        if !isDurable { latestCrossings = latestCrossings.filter { holding.has($1.id) } }
         tellDeleted(in: holding)
         // Their freezing may be undone, and then they go out in another batch.
         for delivery in deliveries {

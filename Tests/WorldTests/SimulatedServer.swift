@@ -116,8 +116,16 @@ final class SimulatedServer {
 
     private func draw(after earlier: String?) -> Fate {
         let drawn = drawn
-        guard later.chance(mood == .refusing ? 0.5 : mood == .flaky ? 0.05 : 0) else { return drawn }
-        let fate = Self.oddities.randomElement(using: &later) ?? drawn
+        let chance =
+            switch mood {
+            case .good: 0.01
+            case .flaky: 0.1
+            case .away: 0.0
+            case .refusing: 0.5
+            }
+        guard later.chance(chance) else { return drawn }
+        let choices = mood == .good ? [.stray, .early, .unnamed] : Self.oddities
+        let fate = choices.randomElement(using: &later) ?? drawn
         return switch fate {
         case .stray where earlier == nil: .early
         case .unnamed where !namesBatch, .cut where !namesBatch: .early

@@ -391,7 +391,8 @@ final class World {
     private func release() {
         guard let remains = process?.remains else { return }
         process = nil
-        if let first = remains.names.first { laws.broken("\(first) outlives its process") }
+        let names = remains.names
+        if !names.isEmpty { laws.broken("what outlives its process: \(names.joined(separator: ", "))") }
         if SimulatedMachine.memory != memory {
             laws.broken("SQLite has \(SimulatedMachine.memory - memory) bytes more than before the process")
         }
@@ -429,6 +430,7 @@ final class World {
             }
             if process == nil { now = now.advanced(bySeconds: 5) }
         }
+        undisturbedSince = now
     }
 
     /// What happens: it is in the digest, and for who looks at one seed, with BEEKOND_WORLD_TRACE=1, in the output.

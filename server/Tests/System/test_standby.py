@@ -95,7 +95,7 @@ class StandbyTests(FailOverTest):
         self.assertEqual(len(primary.has()), 6, "it was committed, and nobody was told")
         again = Held(server, token, root)
         wait_for(lambda: primary.query(waits), "the same, sent again, waits as well")
-        # COMMIT waits on: a server that waited for it would never end. nightly_standby.py has how long it takes.
+        # COMMIT waits on, so that a server which waited for it would not end.
         self.assertEqual(server.stop(), 0)
         again.join(60)
         self.assertIsNone(again.answer)

@@ -252,10 +252,9 @@ extension Store {
     }
 
     @Test(
-        "batches of many devices from two servers on the same rows, in any order: each row once, and no deadlock"
-    )
+        "batches of many devices from two servers on the same rows, in any order: each row once, and no deadlock",
+        .enabled(if: Workshop.Kind.available.contains(.postgres), "no PostgreSQL was started"))
     func twoServers() async throws {
-        guard Workshop.Kind.available.contains(.postgres) else { return }
         let workshop = try Workshop(.postgres)
         defer { workshop.remove() }
         let stores = [try workshop.open(), try workshop.open()]

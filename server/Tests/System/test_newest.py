@@ -42,12 +42,24 @@ class Newest(ServerTest):
     def shift(self, seconds: int):
         """Starts it anew, with a clock that is ahead by so much."""
         self.under_test.stop()
-        path = os.path.join(self.under_test.folder, "clocks")
-        with open(path, "wb") as file:
-            file.write(struct.pack("=5q", seconds * 10**9, 0, 0, 0, 0))
-        self.under_test.environment = {"LD_PRELOAD": shim(), "BEEKOND_TEST_CLOCK": path}
+        self.under_test.environment = {"LD_PRELOAD": shim(), "BEEKOND_TEST_CLOCK": self.set_clocks(seconds, 0)}
         self.offset = seconds * 1000
         self.under_test.start()
+
+    def set_clocks(self, wall: int, boot: int) -> str:
+        """Seconds by which the server's system clock and its time since boot are ahead, also of one that runs."""
+        path = os.path.join(self.under_test.folder, "clocks")
+        content = struct.pack("=5q", wall * 10**9, boot * 10**9, 0, 0, 0)
+        # Never shorter than it was: a server that runs has it mapped.
+        with open(path, "r+b" if os.path.exists(path) else "wb") as file:
+            file.write(content)
+        return path
+
+    def suspend(self, seconds: int):
+        """As if the machine of a running server had slept for so long; it looks for turns within seconds of it, not after the
+        minute that it would have waited."""
+        self.offset += seconds * 1000
+        self.set_clocks(self.offset // 1000, seconds)
 
     def now(self) -> int:
         """As the server's clock has it."""
@@ -106,8 +118,9 @@ class Newest(ServerTest):
         link.request("GET", "/v1/live", headers={"Authorization": f"Bearer {self.reader}"})
         stream = link.getresponse()
         self.assertEqual(stream.readline(), b"event: hello\n")
-        # Before it is, so that it is told also where the upload takes longer than the three seconds that it is too early.
-        ahead = self.upload(self.now() + 63_000)[0]
+        ahead = self.upload(self.now() + 1_800_000)[0]
+        self.assertNotEqual(self.newest(), ahead)
+        self.suspend(3600)
         deadline = time.monotonic() + 2 * PATIENCE
         while line := stream.readline():
             self.assertLess(time.monotonic(), deadline, "it is not told")
@@ -235,6 +248,10 @@ class PostgresNewestTests(Newest):
         milliseconds = seconds * 1000
         for table, column in (("locations", "time"), ("latest", "time"), ("ahead", "time"), ("ahead", "since")):
             self.query(f"UPDATE {table} SET {column} = {column} - {milliseconds}")
+
+    def suspend(self, seconds: int):
+        self.age(seconds)
+        self.set_clocks(0, seconds)
 
     def test_its_turn_comes(self):
         now = self.now()

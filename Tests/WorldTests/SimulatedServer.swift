@@ -241,8 +241,8 @@ final class SimulatedTransport: HTTPTransport {
     func rest(now: BootInstant) -> Rest { Rest(until: answer?.at ?? now) }
 
     func cancel() {
+        if request != nil || answer != nil || isDeaf { disconnect() }
         (request, answer) = (nil, nil)
-        disconnect()
     }
 
     func disconnect() { (isConnected, earlier) = (false, nil) }

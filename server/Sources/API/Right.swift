@@ -41,6 +41,9 @@ struct ConfirmedWriter: ResponseBodyWriter {
     private var base: any ResponseBodyWriter
     private let confirm: Right.Confirm
     private var checked = ContinuousClock.now
+    private var hasBegun = false
+    /// Has more than one part, which may have been read at different times.
+    private var hasParts = false
 
     init(_ base: any ResponseBodyWriter, _ confirm: @escaping Right.Confirm) {
         self.base = base
@@ -49,18 +52,25 @@ struct ConfirmedWriter: ResponseBodyWriter {
 
     mutating func write(_ buffer: ByteBuffer) async throws {
         if .now - checked > Right.trust {
-            do {
-                try await confirm()
-            } catch is StoreError {
-                // A database that does not answer takes no right away.
-            }
+            try await check()
             checked = .now
         }
+        if buffer.readableBytes > 0 { (hasBegun, hasParts) = (true, hasBegun) }
         try await base.write(buffer)
     }
 
     consuming func finish(_ trailers: HTTPFields?) async throws {
+        // Who may see nothing any more finds nothing in what is read next: the list would be short, and look whole.
+        if hasParts { try await check() }
         try await base.finish(trailers)
+    }
+
+    private func check() async throws {
+        do {
+            try await confirm()
+        } catch is StoreError {
+            // A database that does not answer takes no right away.
+        }
     }
 }
 

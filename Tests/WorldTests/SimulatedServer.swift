@@ -53,7 +53,7 @@ final class SimulatedServer {
     let format: Format
     /// Makes its tokens; nil: it takes requests without.
     var endpoint: SimulatedTokenEndpoint?
-    /// Its answers name the batch, which is demanded of them (`require_ack`).
+    /// The server names the batch in its answers, which is demanded of it (`require_ack`).
     let namesBatch: Bool
     /// What is to become of rows that it refuses; of no effect where it is a server for others.
     let onReject: Settings.OnReject
@@ -267,7 +267,7 @@ extension SimulatedServer.Fate {
         }
     }
 
-    /// It may be about the rows (docs/upload.md, "What an answer means", "Refusals by other servers").
+    /// The answer may be about the rows (docs/upload.md, "What an answer means", "Refusals by other servers").
     fileprivate func isRefusal(of format: Format) -> Bool {
         switch self {
         case .badRequest, .unprocessable: true
@@ -281,7 +281,7 @@ extension SimulatedServer.Fate {
     /// The connection was closed without an answer.
     fileprivate var isClose: Bool { self == .lost || self == .takenAndLost }
 
-    /// That says nothing about the server.
+    /// The silence says nothing about the server.
     fileprivate var isSilence: Bool { self == .unreachable || self == .timeout || self == .takenAndTimeout }
 
     /// What a server says instead that gets no good token with the request.

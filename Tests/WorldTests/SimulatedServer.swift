@@ -26,8 +26,8 @@ final class SimulatedServer {
             tooMany, internalError, notFound, unauthorised, tooLarge
         case badRequest, unprocessable, paymentRequired, forbidden, requestTimeout, redirect, phpError,
             takenWithPHPError
-        /// An acceptance of the batch before, on the same connection.
-        case stray
+        /// An acceptance, or a refusal, of the batch before, on the same connection.
+        case stray, strayRefusal
         /// An acceptance before the request has arrived.
         case early
         /// An acceptance without the batch's id, or one that is cut off, where it is demanded.
@@ -89,12 +89,25 @@ final class SimulatedServer {
         fates[fate, default: 0] += 1
         trace("request \(requests) to \(name.text) of \(body.count) bytes: \(fate)")
         let batch = read(body, options, fate)
-        let named = fate == .stray ? earlier : namesBatch && fate != .unnamed ? batch : nil
+        let isStray = fate == .stray || fate == .strayRefusal
+        let named = isStray ? earlier : namesBatch && fate != .unnamed ? batch : nil
         earlier = batch
-        return SimulatedAnswer(fate.outcome(format, naming: named), after: delay(fate)) { [unowned self] in
-            heard(fate, batch)
-        }
+        let outcome =
+            fate == .page
+            ? Self.pages.randomElement(using: &later) ?? .answered(200)
+            : fate.outcome(format, naming: named)
+        return SimulatedAnswer(outcome, after: delay(fate)) { [unowned self] in heard(fate, batch) }
     }
+
+    /// docs/upload.md, "What an answer means": pages.
+    private static let pages: [HTTPOutcome] = [
+        .answered(200, "<!DOCTYPE html><html><body>Sign in</body></html>"),
+        .answered(200, " <!-- portal -->\n<html><body>Sign in</body></html>"),
+        .answered(200, "\u{FEFF}<html><body>Sign in</body></html>"),
+        .answered(200, #"<?xml version="1.0"?><!DOCTYPE html PUBLIC "x"><html></html>"#),
+        .answered(200, "<h1>Sign in</h1>", headers: ["Content-Type: text/html; charset=utf-8"]),
+        .answered(200, String(repeating: " ", count: 65_536), isCut: true),
+    ]
 
     /// Seconds.
     private func delay(_ fate: Fate) -> Double {
@@ -124,10 +137,10 @@ final class SimulatedServer {
             case .refusing: 0.5
             }
         guard later.chance(chance) else { return drawn }
-        let choices = mood == .good ? [.stray, .early, .unnamed] : Self.oddities
+        let choices = mood == .good ? [.stray, .strayRefusal, .early, .unnamed] : Self.oddities
         let fate = choices.randomElement(using: &later) ?? drawn
         return switch fate {
-        case .stray where earlier == nil: .early
+        case .stray where earlier == nil, .strayRefusal where earlier == nil: .early
         case .unnamed where !namesBatch, .cut where !namesBatch: .early
         default: fate
         }
@@ -135,7 +148,7 @@ final class SimulatedServer {
 
     private static let oddities: [Fate] = [
         .badRequest, .unprocessable, .paymentRequired, .forbidden, .requestTimeout, .redirect, .phpError,
-        .takenWithPHPError, .stray, .early, .unnamed, .cut,
+        .takenWithPHPError, .stray, .strayRefusal, .early, .unnamed, .cut,
     ]
 
     private var drawn: Fate {
@@ -304,12 +317,12 @@ extension SimulatedServer.Fate {
         case .takenAndLost, .lost: .failed("the connection was lost", wasSent: true)
         case .unreachable: .failed("no route to host", wasSent: false)
         case .timeout, .takenAndTimeout: .failed("the time is over", wasSent: true, isTimeout: true)
-        case .page: .answered(200, "<!DOCTYPE html><html><body>Sign in</body></html>")
+        case .strayRefusal: .answered(400, Self.acceptance(format, naming: batch))
         case .phpError, .takenWithPHPError:
             .answered(200, "<br />\n<b>Warning</b>: mysqli::query(): MySQL server has gone away")
         case .unavailable: .answered(503, headers: ["Retry-After: 120"])
         case .tooMany: .answered(429)
-        case .internalError: .answered(500)
+        case .page, .internalError: .answered(500)
         case .notFound: .answered(404)
         case .unauthorised: .answered(401)
         case .tooLarge: .answered(413)

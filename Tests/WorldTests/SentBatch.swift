@@ -17,7 +17,8 @@ struct SentBatch {
     init?(_ body: [UInt8], _ options: HTTPOptions, _ format: Format) {
         let isPacked = options.headers.contains("Content-Encoding: gzip")
         guard let text = isPacked ? Gunzip.beginning(of: body, limit: 1 << 20) : body else { return nil }
-        self.text = text
+        // Without the room that unpacking has left: thousands of bodies are kept.
+        self.text = text.withUnsafeBufferPointer { Array($0) }
         let data = Data(text)
         let key = options.headers.first { $0.hasPrefix("Idempotency-Key: ") }?.split(separator: " ").last
         let json = JSONDecoder()

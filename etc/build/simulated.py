@@ -49,9 +49,13 @@ def run(program: str, seeds: str, is_changed: bool = False) -> tuple[str, int]:
     return "".join(lines), code
 
 
+# How a child ends that breaks no law.
+ENDED = "the child "
+
+
 def end(text: str, code: int) -> str:
     """In words, how a child has ended that did not come to its end."""
     lines = [line.strip() for line in text.splitlines() if line.strip()] or ["it said nothing"]
     telling = [line for line in lines if re.search(r"Fatal error|Caught error", line)]
     how = "hangs" if code == -9 else f"ended with {code}"
-    return f"the child {how}: {(telling or lines)[-1]}"
+    return f"{ENDED}{how}: {(telling or lines)[-1]}"

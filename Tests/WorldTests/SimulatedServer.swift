@@ -83,20 +83,26 @@ final class SimulatedServer {
     func answer(to body: [UInt8], _ options: HTTPOptions, after earlier: inout String?) -> SimulatedAnswer {
         if let endpoint, options.url == endpoint.url { return endpoint.answer(to: body, options) }
         requests += 1
+        guard let sent = SentBatch(body, options, format) else {
+            laws.broken("a request is none of \(format)")
+            return SimulatedAnswer(.answered(500), after: 0)
+        }
+        // What comes again names itself.
+        if earlier == sent.id { earlier = nil }
         let drawn = draw(after: earlier)
         let fate = isAdmitted(options) ? drawn : drawn.withoutToken
         if fate == .unauthorised || fate == .forbidden { endpoint?.laws.refused() }
         fates[fate, default: 0] += 1
         trace("request \(requests) to \(name.text) of \(body.count) bytes: \(fate)")
-        let batch = read(body, options, fate)
+        take(sent, fate)
         let isStray = fate == .stray || fate == .strayRefusal
-        let named = isStray ? earlier : namesBatch && fate != .unnamed ? batch : nil
-        earlier = batch
+        let named = isStray ? earlier : namesBatch && fate != .unnamed ? sent.id : nil
+        earlier = sent.id
         let outcome =
             fate == .page
             ? Self.pages.randomElement(using: &later) ?? .answered(200)
             : fate.outcome(format, naming: named)
-        return SimulatedAnswer(outcome, after: delay(fate)) { [unowned self] in heard(fate, batch) }
+        return SimulatedAnswer(outcome, after: delay(fate)) { [unowned self] in heard(fate, sent.id) }
     }
 
     /// docs/upload.md, "What an answer means": pages.
@@ -168,11 +174,7 @@ final class SimulatedServer {
         if fate == .taken || fate == .takenLate { laws.accepted(batch) }
     }
 
-    private func read(_ body: [UInt8], _ options: HTTPOptions, _ fate: Fate) -> String {
-        guard let batch = SentBatch(body, options, format) else {
-            laws.broken("a request is none of \(format)")
-            return ""
-        }
+    private func take(_ batch: SentBatch, _ fate: Fate) {
         trace("batch \(batch.id) with \(batch.rows.count) rows")
         laws.sent(batch, before: batches[batch.id])
         closes = fate.isClose ? closes + 1 : fate.isSilence ? closes : 0
@@ -180,10 +182,9 @@ final class SimulatedServer {
         let isClosed = format.traits.isForeign && closes >= 10
         if fate.isRefusal(of: format) || isClosed { laws.refused(batch) }
         if fate.isFinal || isClosed { laws.reopened(batch) }
-        guard fate.isTaken else { return batch.id }
+        guard fate.isTaken else { return }
         batches[batch.id] = batch.text
         for row in batch.rows { rows[row, default: []].insert(batch.id) }
-        return batch.id
     }
 }
 

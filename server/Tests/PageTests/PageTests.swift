@@ -41,7 +41,7 @@ import Testing
         }
         let texts = [
             "index.html": "{{tiles}}|{{attribution}}|{{modules}}|{{version}}",
-            "shared.html": "{{tiles}}|{{version}}", "js/main.js": script,
+            "shared.html": "{{tiles}}|{{version}}", "worker.js": "{{version}}", "js/main.js": script,
             "style.css": String(repeating: "a{}", count: 100), "notes.txt": "not served",
             "leaflet/leaflet.css": "", "leaflet/leaflet.esm.min.js": "export {}",
         ]

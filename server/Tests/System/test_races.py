@@ -668,7 +668,7 @@ class PostgresRaceTests(Races, ServerTest):
                 for count in range(10)]
 
         answers = self.at_once(8, upload)
-        self.assertEqual(answers, [[200] * 10] * 8)
+        self.assertEqual(answers, [[200] * 10] * 8, [Path(server.log).read_text(encoding="utf-8") for server in self.servers])
         # Each of their connections would have ended.
         count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'beekon-server' AND now() - state_change > '1 s'"
         wait_for(lambda: int(self.rows(count)[0][0]) >= 8, "connections that have been idle")

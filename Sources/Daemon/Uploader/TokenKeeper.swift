@@ -357,6 +357,8 @@ final class TokenKeeper {
         do {
             try store.save(authenticator.record, using: &random)
             authenticator.saved()
+            // A pair that the disk has taken late is shown late, but shown.
+            lend(now: now)
             return true
         } catch {
             report.tokensUnsaved(error.description, now: now)

@@ -85,13 +85,13 @@ extension Reading {
             default: nil
             }
         if selection.kind != nil { tables.remove(at: crossing == nil ? 0 : 1) }
-        let end = selection.range.upperBound.milliseconds
-        guard let start = place ?? leastID.map({ Place(time: Timestamp(milliseconds: end + 1), id: $0) })
-        else { return ([], nil) }
+        guard let start = place ?? self.start(behind: selection.range) else { return ([], nil) }
         // Each table is looked at down to the same place, so that none of the other is passed over.
         var floor: Place?
         for table in tables {
-            let edge = try floorPlace(of: table.name, selection, before: start, from: session)
+            let edge = try floorPlace(
+                of: ListOrder(table: table.name), selection.range, selection.device, before: start,
+                from: session)
             if let edge, floor.map({ ($0.time, $0.id) < (edge.time, edge.id) }) ?? true { floor = edge }
         }
         var found: [FleetEvent] = []
@@ -99,11 +99,9 @@ extension Reading {
             let select =
                 "SELECT id, time, session, kind, \(table.content), device FROM \(table.name) WHERE 1 = 1"
             var statement = Statement(sql: select, values: [])
-            narrow(&statement, to: selection, before: start)
-            if let floor {
-                let time = statement.place(Cell.integer(floor.time.milliseconds))
-                statement.sql += " AND (time, id) >= (\(time), \(statement.place(Cell.id(floor.id))))"
-            }
+            narrow(
+                &statement, ListOrder(table: table.name), to: selection.range, selection.device,
+                before: start, downTo: floor)
             if let crossing {
                 statement.sql += " AND kind = \(statement.place(Cell.integer(Int64(crossing.rawValue))))"
             } else if let kind = selection.kind {
@@ -159,28 +157,49 @@ extension Reading {
     /// Before all others of a moment.
     private static let leastID = Cell.bytes([UInt8](repeating: 0, count: 16)).id
 
+    /// - Returns: the place before all of a range, whose newest are the first.
+    private static func start(behind range: ClosedRange<Timestamp>) -> Place? {
+        leastID.map { Place(time: Timestamp(milliseconds: range.upperBound.milliseconds + 1), id: $0) }
+    }
+
+    /// Rows of a table in the order of a list: by a moment and an id.
+    private struct ListOrder {
+        var table: String
+        var time = "time"
+        var id = "id"
+        var device = "device"
+
+        static let alerts = ListOrder(table: "alerts a", time: "a.created", id: "a.id", device: "a.device")
+    }
+
     private static func narrow(
-        _ statement: inout Statement, to selection: Selection, before start: Place
+        _ statement: inout Statement, _ rows: ListOrder, to range: ClosedRange<Timestamp>, _ device: Int64?,
+        before start: Place, downTo floor: Place? = nil
     ) {
         let time = statement.place(Cell.integer(start.time.milliseconds))
-        statement.sql += " AND (time, id) < (\(time), \(statement.place(Cell.id(start.id))))"
-        // The first column by itself: it names the partitions.
-        statement.sql += " AND time <= \(time)"
-        let from = statement.place(Cell.integer(selection.range.lowerBound.milliseconds))
-        statement.sql += " AND time >= \(from)"
-        if let device = selection.device {
-            statement.sql += " AND device = \(statement.place(Cell.integer(device)))"
+        statement.sql += " AND (\(rows.time), \(rows.id)) < (\(time), \(statement.place(Cell.id(start.id))))"
+        // The first column by itself: it names the partitions, or is all that the index has.
+        statement.sql += " AND \(rows.time) <= \(time)"
+        let from = statement.place(Cell.integer(range.lowerBound.milliseconds))
+        statement.sql += " AND \(rows.time) >= \(from)"
+        if let device { statement.sql += " AND \(rows.device) = \(statement.place(Cell.integer(device)))" }
+        if let floor {
+            let time = statement.place(Cell.integer(floor.time.milliseconds))
+            let id = statement.place(Cell.id(floor.id))
+            statement.sql += " AND (\(rows.time), \(rows.id)) >= (\(time), \(id))"
         }
     }
 
     /// - Returns: down to where a table is looked at; nil: to its end.
     private static func floorPlace(
-        of table: String, _ selection: Selection, before start: Place, from session: any Session
+        of rows: ListOrder, _ range: ClosedRange<Timestamp>, _ device: Int64?, before start: Place,
+        from session: any Session
     ) throws(StoreError) -> Place? {
-        var statement = Statement(sql: "SELECT time, id FROM \(table) WHERE 1 = 1", values: [])
-        narrow(&statement, to: selection, before: start)
-        statement.sql +=
-            " ORDER BY time DESC, id DESC LIMIT 1 OFFSET \(statement.place(Cell.integer(looksAtOnce)))"
+        var statement = Statement(
+            sql: "SELECT \(rows.time), \(rows.id) FROM \(rows.table) WHERE 1 = 1", values: [])
+        narrow(&statement, rows, to: range, device, before: start)
+        statement.sql += " ORDER BY \(rows.time) DESC, \(rows.id) DESC LIMIT 1 OFFSET "
+        statement.sql += statement.place(Cell.integer(looksAtOnce))
         guard let row = try session.run(statement.sql, statement.values).first, let time = row[0].integer,
             let id = row[1].id
         else { return nil }
@@ -207,16 +226,12 @@ extension Reading {
             FROM alerts a JOIN devices d ON d.id = a.device LEFT JOIN alert_rules r ON r.id = a.rule
             WHERE \(Viewer.condition)
             """
-        let floor = try alertFloor(selection.range, before: place, from: session)
+        guard let start = place ?? self.start(behind: selection.range) else { return ([], nil) }
+        // Of all devices: those of one are not found without the others, which have the same index.
+        let floor = try floorPlace(of: .alerts, selection.range, nil, before: start, from: session)
         var statement = Statement(sql: select, values: [viewer.cell])
-        narrowAlerts(&statement, to: selection.range, before: place)
-        if let floor {
-            let time = statement.place(Cell.integer(floor.time.milliseconds))
-            statement.sql += " AND (a.created, a.id) >= (\(time), \(statement.place(Cell.id(floor.id))))"
-        }
-        if let device = selection.device {
-            statement.sql += " AND a.device = \(statement.place(Cell.integer(device)))"
-        }
+        narrow(
+            &statement, .alerts, to: selection.range, selection.device, before: start, downTo: floor)
         if let group = selection.group {
             statement.sql +=
                 " AND d.fleet_group = (SELECT id FROM fleet_groups WHERE name = \(statement.place(Cell.text(group))))"
@@ -230,34 +245,6 @@ extension Reading {
             return (found, found.last.map { Place(time: $0.created, id: $0.alert.id) })
         }
         return (found, floor)
-    }
-
-    private static func narrowAlerts(
-        _ statement: inout Statement, to range: ClosedRange<Timestamp>, before place: Place?
-    ) {
-        if let place {
-            let time = statement.place(Cell.integer(place.time.milliseconds))
-            statement.sql += " AND (a.created, a.id) < (\(time), \(statement.place(Cell.id(place.id))))"
-            // The index is of the time alone.
-            statement.sql += " AND a.created <= \(time)"
-        }
-        let from = statement.place(Cell.integer(range.lowerBound.milliseconds))
-        let end = statement.place(Cell.integer(range.upperBound.milliseconds))
-        statement.sql += " AND a.created >= \(from) AND a.created <= \(end)"
-    }
-
-    /// - Returns: down to where alerts are looked at; nil: to their end.
-    private static func alertFloor(
-        _ range: ClosedRange<Timestamp>, before place: Place?, from session: any Session
-    ) throws(StoreError) -> Place? {
-        var statement = Statement(sql: "SELECT a.created, a.id FROM alerts a WHERE 1 = 1", values: [])
-        narrowAlerts(&statement, to: range, before: place)
-        statement.sql +=
-            " ORDER BY a.created DESC, a.id DESC LIMIT 1 OFFSET \(statement.place(Cell.integer(looksAtOnce)))"
-        guard let row = try session.run(statement.sql, statement.values).first, let time = row[0].integer,
-            let id = row[1].id
-        else { return nil }
-        return Place(time: Timestamp(milliseconds: time), id: id)
     }
 
     private static func alert(_ row: [Cell]) -> StoredAlert? {

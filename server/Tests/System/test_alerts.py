@@ -320,6 +320,21 @@ class Findings(Alerts):
         told = [alert["data"]["event"]["id"] for page in self.pages("alerts") for alert in page]
         self.assertEqual(sorted(told), sorted(sent))
 
+    def test_what_is_behind_hundreds_of_others_is_found(self):
+        """By who sees few of the vehicles, and by a device, page by page."""
+        self.rule("starts", "trip", type="started")
+        self.upload(self.bus, events=[event(self.start - 3000, "trip", "started"), event(self.start - 2999, "trip", "started")])
+        for part in range(9):
+            self.upload(self.van, events=[
+                event(self.start - 2000 + 100 * part + number, "trip", "started") for number in range(100)])
+        ours = [("starts", "bus", "started")]
+        self.assertEqual(self.alerts("?limit=100", self.sam), ours * 2)
+        self.assertEqual(self.alerts("?limit=1", self.sam), ours)
+        last = self.listed("alerts?limit=1", self.sam)[0]["cursor"]
+        self.assertEqual(self.alerts(f"?limit=1&before={last}", self.sam), ours)
+        self.assertEqual(self.alerts(f"?device={self.bus['id']}"), ours * 2)
+        self.assertEqual([len(page) for page in self.pages("alerts")], [902])
+
     def pages(self, name: str):
         query = "?limit=1000"
         while page := self.listed(name + query):

@@ -41,6 +41,7 @@ async function look(number) {
         // What is there at first is on the screen, and no news.
         const news = last === null ? [] : alerts.slice(0, place < 0 ? alerts.length : place);
         for (const alert of news.slice(0, MOST).reverse()) await show(alert);
+        if (number !== mine) return;
         last = alerts[0]?.cursor ?? "";
     } catch {
         // The next look finds it; what is shown again is the same, by its tag.

@@ -414,6 +414,9 @@ class LinkTests(Fleet):
         self.assertEqual(self.send("POST", "/v1/devices/999/links", admin, {"hours": 1}).status, 404)
 
     def test_the_page_of_a_link_tells_nobody_where_it_was_opened(self):
+        self.under_test.kill()
+        self.under_test.has_page = True
+        self.under_test.start()
         answer = self.ask("GET", "/shared")
         if answer.status == 404:
             self.skipTest("the page is not installed")

@@ -72,7 +72,8 @@ def day(first_ms: int, seconds: int, home: tuple = HOME, step: int = 1) -> list:
 
 
 def make(server: Server) -> dict:
-    """Twelve vehicles and two users; the server is started. Returns tokens of devices by name."""
+    """Twelve vehicles and two users; the server is started, with the page. Returns tokens of devices by name."""
+    server.has_page = True
     server.start()
     assert server.verb("clock", "confirm").returncode == 0
     add_user(server, "ada", "admin")

@@ -571,11 +571,7 @@ class ScreenTests(PageTest):
             return context.measureText(field.placeholder).width > room;
         }).map((field) => field.placeholder)"""
         for locale in ("en-IE", "de-DE"):
-            page = self.page(None, locale=locale, viewport={"width": 1280, "height": 800})
-            page.locator("input[name=name]").fill("ada")
-            page.locator("input[name=password]").fill(fleet.PASSWORD)
-            page.locator("button[type=submit]").click()
-            page.locator(".stream.is-live").wait_for()
+            page = self.page(locale=locale, viewport={"width": 1280, "height": 800})
             for screen in ("fleet", "map", "reports", "fences", "devices"):
                 page.goto(f"{self.server.url}/#/{screen}")
                 page.locator("main input[type=search]").first.wait_for()

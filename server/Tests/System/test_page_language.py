@@ -132,16 +132,9 @@ class LanguageTests(PageTest):
 
     def start(self, screen: str = "", table: str | None = None, user: str = "ada", **options) -> Any:
         """A page whose browser speaks German, signed in; `table` takes the place of the German texts."""
-        page = self.page(None, **{"locale": "de-DE", **options})
-        if table is not None:
-            page.route("**/texts/de.js", lambda route: route.fulfill(status=200, content_type="text/javascript", body=table))
-            page.reload()
-        page.goto(self.server.url + "/" + screen)
-        page.locator("input[name=name]").fill(user)
-        page.locator("input[name=password]").fill(fleet.PASSWORD)
-        page.locator("button[type=submit]").click()
-        page.locator(".stream.is-live").wait_for()
-        return page
+        routes = {} if table is None else {
+            "**/texts/de.js": lambda route: route.fulfill(status=200, content_type="text/javascript", body=table)}
+        return self.page(user, screen, routes=routes, **{"locale": "de-DE", **options})
 
     def screens(self) -> list:
         return [screen.format(truck=self.truck(), old=self.devices["Old van"]["id"]) for screen in SCREENS]

@@ -15,13 +15,21 @@ from server_support.server import PROGRAM, Server
 
 @unittest.skipUnless(os.access(PROGRAM, os.X_OK), f"no {PROGRAM}: 'make server' builds it, or set BEEKON_SERVER_BIN")
 class PageTest(unittest.TestCase):
-    """One fleet and one browser for all tests of a class; each test has a browser without a past."""
+    """One fleet and one browser for all tests of a class; each test has a browser without a past, but for files of the page,
+    which it may have kept."""
 
     folder: str
     server: Server
     devices: dict
     browser: Browser
     options: tuple = ()
+    # What a page has asked of others, and what has failed in it.
+    foreign: list
+    errors: list
+    # By user, cookies of a session.
+    sessions: dict[str, list]
+    # By options of their browser, pages that no test uses.
+    free: dict[str, list]
 
     @classmethod
     def setUpClass(cls):
@@ -30,18 +38,39 @@ class PageTest(unittest.TestCase):
         cls.server = Server(cls.folder, options=cls.options)
         cls.addClassCleanup(cls.server.kill)
         cls.devices = fleet.make(cls.server)
+        cls.sessions, cls.free, cls.foreign, cls.errors = {}, {}, [], []
         cls.browser = Browser()
         cls.addClassCleanup(cls.browser.close)
 
     def setUp(self):
-        self.foreign: list = []
-        self.errors: list = []
+        self.foreign.clear()
+        self.errors.clear()
 
-    def page(self, user: str | None = "ada", screen: str = "", script: str = "", **options) -> Any:
-        """A page of its own, signed in; what it asks of others, and what fails in it, is noted."""
-        context = self.browser.context(**options)
-        self.addCleanup(context.close)
-        page = context.new_page()
+    def page(self, user: str | None = "ada", screen: str = "", script: str = "", routes: dict | None = None, **options) -> Any:
+        """A page of its own, signed in; what it asks of others, and what fails in it, is noted.
+
+        - `routes`: by pattern of an address, what is done instead of asking.
+        """
+        # A script stays with its page, and a worker of a page with its browser. Nor is one kept that nobody has signed in.
+        free = None if script or user is None or "permissions" in options else self.free.setdefault(repr(options), [])
+        page = free.pop() if free else self.new_page(options)
+        if free is None:
+            self.addCleanup(page.context.close)
+        else:
+            self.addCleanup(self.empty, page, free)
+        if user:
+            self.sign_in(page.context, user)
+        if script:
+            page.add_init_script(script)
+        for pattern, handler in (routes or {}).items():
+            page.route(pattern, handler)
+        page.goto(self.server.url + "/" + screen)
+        if user:
+            page.locator(".stream.is-live").wait_for()
+        return page
+
+    def new_page(self, options: dict) -> Any:
+        page = self.browser.context(**options).new_page()
         page.set_default_timeout(1000 * LONG)
         home = urlsplit(self.server.url).netloc
         page.on("request", lambda request: self.foreign.extend(
@@ -50,15 +79,28 @@ class PageTest(unittest.TestCase):
         # What the server refuses, Chromium calls an error, too.
         page.on("console", lambda said: self.errors.extend(
             [said.text] if said.type == "error" and not said.text.startswith("Failed to load resource") else []))
-        if script:
-            page.add_init_script(script)
-        page.goto(self.server.url + "/" + screen)
-        if user:
-            page.get_by_label("Name").fill(user)
-            page.get_by_label("Password").fill(fleet.PASSWORD)
-            page.get_by_role("button", name="Sign in").click()
-            page.get_by_text("Live", exact=True).wait_for()
         return page
+
+    def sign_in(self, context: Any, user: str):
+        """By a session that was made before, unless it has ended: by its form, it takes as long as all else that a page does
+        first."""
+        context.add_cookies(self.sessions.get(user, []))
+        if not context.request.get(self.server.url + "/v1/session").ok:
+            answer = context.request.post(self.server.url + "/v1/login", data={"name": user, "password": fleet.PASSWORD})
+            self.assertEqual(answer.status, 200, f"{user} signs in")
+            self.sessions[user] = context.cookies()
+
+    def empty(self, page: Any, free: list):
+        """Nothing of what was done there is left for the next test."""
+        page.unroute_all()
+        page.goto("about:blank")
+        page.context.new_cdp_session(page).send(
+            "Storage.clearDataForOrigin", {"origin": self.server.url, "storageTypes": "all"})
+        page.context.clear_cookies()
+        for other in page.context.pages:
+            if other != page:
+                other.close()
+        free.append(page)
 
     @staticmethod
     def address(page) -> str:

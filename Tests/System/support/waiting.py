@@ -35,14 +35,16 @@ def wait_for(condition: Callable[[], Found | None], what: str | Callable[[], str
             return last[0]
         raise AssertionError(f"not within {seconds:g} s: {what() if callable(what) else what}")
     seconds *= BUSY
-    deadline = time.monotonic() + seconds
+    begun = time.monotonic()
+    deadline = begun + seconds
     while True:
         found = condition()
         if found:
             return found
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {seconds:g} s: {what() if callable(what) else what}")
-        time.sleep(0.01)
+        # What has lasted for a while is asked for less often: each look takes of what is waited for.
+        time.sleep(min(0.05, 0.01 + (time.monotonic() - begun) / 10))
 
 
 def never(condition: Callable[[], object], what: str | Callable[[], str], seconds: float = QUIET) -> None:

@@ -416,7 +416,8 @@ class Races(ServerTest):
         """Of all vehicles: whoever may see none any more finds none in what is read next."""
         root = self.servers[0].add_user("root", "admin")
         device = self.servers[0].add_device("van")
-        for number in range(20):
+        # As many as an answer has, which is more than there is room for between the two programs.
+        for number in range(2):
             events = [{"id": uuid7(FIRST_MS + number * 1000 + index), "kind": "trip", "type": "ended",
                        "timestamp": iso(FIRST_MS + number * 1000 + index), "data": {"note": "x" * 3500}} for index in range(500)]
             answer = self.servers[0].deliver(device["access_token"], envelope(0, FIRST_MS + number, events=events))

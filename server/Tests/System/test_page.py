@@ -31,6 +31,7 @@ DRAWN = """() => {
 
 class ScreenTests(PageTest):
     program = ""
+    step = 3
 
     # MARK: Sign in
 

@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import time
 
-from server_support.server import PROGRAM, Server, iso, uuid7
+from server_support.server import PROGRAM, Answer, Server, iso, uuid7
 
 PASSWORD = "correct horse battery"
 # Berlin, where the vehicles are.
@@ -71,13 +71,24 @@ def day(first_ms: int, seconds: int, home: tuple = HOME, step: int = 1) -> list:
     return found
 
 
-def make(server: Server) -> dict:
-    """Twelve vehicles and two users; the server is started, with the page. Returns tokens of devices by name."""
+def make(server: Server, step: int = 3) -> dict:
+    """Twelve vehicles and two users; the server is started, with the page. Returns tokens of devices by name.
+
+    - `step`: seconds between the locations of the first, of which there are six hours.
+    """
     server.has_page = True
     server.start()
     assert server.verb("clock", "confirm").returncode == 0
-    add_user(server, "ada", "admin")
-    add_user(server, "rita", "reader")
+    admin = add_user(server, "ada", "admin")
+
+    # By requests: a verb takes as much of the processor as many of them.
+    def made(method: str, path: str, **value: str) -> Answer:
+        answer = server.ask(method, path, admin, json.dumps(value).encode())
+        assert answer.status in (201, 204), answer
+        return answer
+
+    made("POST", "/v1/users", name="rita", role="reader")
+    made("PUT", "/v1/users/rita/password", password=PASSWORD)
     now = int(time.time() * 1000)
     devices = {}
     plan = {
@@ -87,14 +98,14 @@ def make(server: Server) -> dict:
         "Crane": status(state="stopped", motion="unknown", receiver="released", ignition=False),
         "Trailer 3": status(motion="stationary"), "Spare unit": None, "Old van": None}
     for number, (name, said) in enumerate(plan.items()):
-        device = server.add_device(name)
+        device = made("POST", "/v1/devices", name=name).json
         devices[name] = device
         if said is None:
             continue
         angle = number * 2.4
         home = (HOME[0] + 0.05 * math.sin(angle) * (1 + number / 8), HOME[1] + 0.08 * math.cos(angle) * (1 + number / 8))
         length = 6 * 3600 if number == 0 else 600
-        rows = day(now - length * 1000, length, home, step=3 if number == 0 else 5)
+        rows = day(now - length * 1000, length, home, step=step if number == 0 else 5)
         if said["motion"] == "stationary":
             rows[-1].update(motion="stationary", speed=0)
         events = []

@@ -23,6 +23,8 @@ class PageTest(unittest.TestCase):
     devices: dict
     browser: Browser
     options: tuple = ()
+    # Seconds between locations of the first vehicle.
+    step = 15
     # What a page has asked of others, and what has failed in it.
     foreign: list
     errors: list
@@ -37,7 +39,7 @@ class PageTest(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         cls.server = Server(cls.folder, options=cls.options)
         cls.addClassCleanup(cls.server.kill)
-        cls.devices = fleet.make(cls.server)
+        cls.devices = fleet.make(cls.server, cls.step)
         cls.sessions, cls.free, cls.foreign, cls.errors = {}, {}, [], []
         cls.browser = Browser()
         cls.addClassCleanup(cls.browser.close)

@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from server_support.databases import OnPostgres, OnSQLite
 from server_support.server import FIRST_MS, PROGRAM, envelope
 from server_support.server_test import ServerTest
+from support.seeds import sample
 from support.waiting import PATIENCE, wait_for
 
 PASSWORD = "correct horse battery"
@@ -120,7 +121,9 @@ class Rights(Accounts):
             """What a reader gets where another one gets `wanted`: of a vehicle of a group that it does not see, nothing."""
             return 404 if wanted == 200 and where.startswith((path, fence)) else wanted
 
-        for (method, where), expected in table.items():
+        # Rights do not depend on the database: with PostgreSQL, each commit asks for some of them.
+        numbers = sample("rows of rights", len(table), len(table) if isinstance(self, OnSQLite) else len(table) // 4)
+        for (method, where), expected in (list(table.items())[number - 1] for number in numbers):
             for caller, token in tokens.items():
                 if isinstance(expected, int):
                     # Whatever token is shown: one that is not good is told so, where tokens count at all.
@@ -152,7 +155,7 @@ class Rights(Accounts):
                         for companion in ("", "0" * 64):
                             headers["X_CSRF_Token"] = companion
                             self.assertEqual(self.ask(method, where, None, b"", **headers).status, 403)
-        print(f"rights, {type(self).__name__}: {len(table)} routes and methods, {cells} cells")
+        print(f"rights, {type(self).__name__}: {len(numbers)} of {len(table)} routes and methods, {cells} cells")
         described = json.loads(self.ask("GET", "/v1/openapi.json").body)["paths"]
         methods = {(method.upper(), path) for path, item in described.items() for method in item if method != "parameters"}
         # The description is made of all endpoints, and the table has each.

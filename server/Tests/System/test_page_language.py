@@ -16,7 +16,7 @@ from server_support import fleet, page_texts
 from server_support.browser import axe_script
 from server_support.page_test import PageTest
 from server_support.server import iso, uuid7
-from support.nightly import IS_LONG
+from support.nightly import IS_LONG, nightly
 from support.seeds import part
 from support.waiting import wait_for
 
@@ -188,6 +188,8 @@ class LanguageTests(PageTest):
                     self.assertNotRegex(DATA.sub("", rest), WORDS)
         self.assertGreater(seen, 2000)
 
+    # All that is shown comes from the table, and the table has a German text for each: the two tests of that are quicker.
+    @nightly
     def test_nothing_that_has_a_german_text_is_shown_in_english(self):
         page = self.start()
         german = {form for text in GERMAN.values() for form in (text.values() if isinstance(text, dict) else [text])}

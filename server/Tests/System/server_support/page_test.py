@@ -48,13 +48,16 @@ class PageTest(unittest.TestCase):
         self.foreign.clear()
         self.errors.clear()
 
-    def page(self, user: str | None = "ada", screen: str = "", script: str = "", routes: dict | None = None, **options) -> Any:
+    def page(self, user: str | None = "ada", screen: str = "", script: str = "", routes: dict | None = None, is_kept: bool = True,
+             **options) -> Any:
         """A page of its own, signed in; what it asks of others, and what fails in it, is noted.
 
         - `routes`: by pattern of an address, what is done instead of asking.
+        - `is_kept`: another test may have it when this one is over.
         """
-        # A script stays with its page, and a worker of a page with its browser. Nor is one kept that nobody has signed in.
-        free = None if script or user is None or "permissions" in options else self.free.setdefault(repr(options), [])
+        # A script stays with its page, and a worker of a page with its browser.
+        is_kept = is_kept and not script and "permissions" not in options
+        free = self.free.setdefault(repr(options), []) if is_kept else None
         page = free.pop() if free else self.new_page(options)
         if free is None:
             self.addCleanup(page.context.close)

@@ -19,10 +19,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import server_support
 from server_support.postgres import Postgres
 from server_support.server import PROGRAM, Server
 from vehicles import Fleet
 
+server_support.IS_MEASURED = True
 HERE = Path(__file__).resolve().parent
 # Of the closed and the open loop: more than a group needs, far fewer than the server allows.
 CONNECTIONS = 64

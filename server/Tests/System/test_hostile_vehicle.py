@@ -35,7 +35,10 @@ class HostileVehicle(ServerTest):
                 self.play(names[number - 1])
 
     def play(self, scene: str):
-        server = self.make().start()
+        server = self.make()
+        # Its memory counts.
+        server.has_page = True
+        server.start()
         outcome = scenes.play(scene, server, SECONDS, FEWER[scene], afterwards=self.goes_on)
         print(f"{type(self).__name__}: {outcome}")
         self.assertEqual(outcome.kills, 0, f"{outcome}")

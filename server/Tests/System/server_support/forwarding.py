@@ -49,8 +49,8 @@ class ForwardTest(ServerTest):
         # Nothing is dropped for its age before the time is known.
         self.assertEqual(self.under_test.verb("clock", "confirm").returncode, 0)
         self.under_test.start()
-        self.van = self.under_test.add_device("van")
         self.admin = self.under_test.add_user("root", "admin")
+        self.van = self.ask("POST", "/v1/devices", json.dumps({"name": "van"}).encode()).json
         self.install = uuid7(clock())
         return self.under_test
 

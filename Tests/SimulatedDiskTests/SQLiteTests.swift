@@ -38,7 +38,7 @@ import Testing
         try db.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT, c BLOB); CREATE INDEX i ON t (b)")
         var random = SeededGenerator(seed: sampleSeed())
         var isOpen = false
-        for _ in 0..<10_000 {
+        for _ in 0..<(triesAll ? 10_000 : 4000) {
             let (a, b) = (Int.random(in: 0..<900, using: &random), Int.random(in: 0..<600, using: &random))
             switch Int.random(in: 0..<20, using: &random) {
             case 0..<10: try db.execute("INSERT OR REPLACE INTO t VALUES (\(a), 'b\(b)', zeroblob(\(b)))")

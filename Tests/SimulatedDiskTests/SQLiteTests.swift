@@ -17,7 +17,7 @@ import Testing
         return bytes
     }
 
-    @Test("10,000 random statements make the same file as on a file system", arguments: ["WAL", "DELETE"])
+    @Test("random statements make the same file as on a file system", arguments: ["WAL", "DELETE"])
     func sameBytes(journal: String) throws {
         let folder = try TemporaryDirectory(inMemory: true)
         let process = try Process(on: disk)

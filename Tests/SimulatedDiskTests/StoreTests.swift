@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test("after a kill at any operation what was answered is there, and nothing half") func kills() throws {
-        for number in sample(40) {
+        for number in sample(16) {
             let disk = SimulatedDisk(seed: seed)
             disk.fault = { $0.number == number ? .die : .goOn }
             var states: [Household.State] = [.init()]
@@ -66,7 +66,7 @@ import Testing
 
     @Test("after a power cut at any operation what was answered is there, and nothing half")
     func powerCuts() throws {
-        let chosen = Set(sample(80))
+        let chosen = Set(sample(32))
         var random = SeededGenerator(seed: seed)
         let disk = SimulatedDisk(seed: seed)
         var images: [(number: Int, states: [Household.State], disk: SimulatedDisk)] = []
@@ -82,7 +82,7 @@ import Testing
         try household?.live()
         household?.close()
         disk.fault = nil
-        #expect(images.count > 70)
+        #expect(images.count > 28)
         for image in images {
             let context = "operation \(image.number), BEEKOND_SEED=\(seed)"
             do {
@@ -98,7 +98,7 @@ import Testing
         "whichever operation fails, the life goes on, and what was answered is there",
         arguments: [EIO, ENOSPC])
     func failures(code: Int32) throws {
-        for number in sample(40) {
+        for number in sample(16) {
             let context = "operation \(number) fails with \(code), BEEKOND_SEED=\(seed)"
             let disk = SimulatedDisk(seed: seed)
             var failed: SimulatedDisk.Operation?
@@ -147,7 +147,7 @@ import Testing
         #expect(expected.count > 150 && expected.count < 200)
         let length = whole.operations - start
         let all = Array(1...length).shuffled(using: &random)
-        for number in Self.isLong ? all : Array(all.prefix(16)) {
+        for number in Self.isLong ? all : Array(all.prefix(6)) {
             for isCut in [false, true] {
                 let context = "operation \(number) of \(length), cut \(isCut), BEEKOND_SEED=\(seed)"
                 let disk = damaged.powerCut(.nothing, using: &random)

@@ -20,7 +20,8 @@ import Tracking
         let files = try makeDatabase(endsCleanly: endsCleanly)
         try #require((files["beekon.db-wal"] == nil) == endsCleanly)
         let all = Damage.corpus(for: files, using: &random)
-        let corpus = Effort.places(of: all.count, atMost: 220).sorted().map { all[$0] }
+        #expect(all.count >= 400)
+        let corpus = Effort.places(of: all.count, atMost: 70).sorted().map { all[$0] }
         var outcomes: [Outcome: Int] = [:]
         var slowest = Duration.zero
         for damage in corpus {
@@ -37,7 +38,7 @@ import Tracking
         }
         let summary = outcomes.map { "\($0.value) \($0.key.rawValue)" }.sorted().joined(separator: ", ")
         print("\(corpus.count) mutations, ended cleanly: \(endsCleanly): \(summary), slowest \(slowest)")
-        #expect(corpus.count >= 200)
+        #expect(corpus.count >= 70)
         #expect(slowest < .seconds(2))
     }
 

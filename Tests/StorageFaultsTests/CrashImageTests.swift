@@ -10,10 +10,10 @@ import Testing
 /// A VFS of SQLite records every write, truncation, sync, creation and deletion of a random workload. At each point the
 /// directory is built as a cut could have left it: all that was synced, and of the rest any subset, whole or torn
 /// (`Disk`). In a second form the device fails syncs now and then as well. Reproduce a failure with BEEKOND_SEED=<the seed it prints>. BEEKOND_LONG=1
-/// takes 24,000 points (some minutes) instead of 1,000.
+/// takes 24,000 points (some minutes) instead of 360.
 @Suite struct CrashImageTests {
-    private let points = Effort.isLong ? 6000 : 250
-    private let operations = Effort.isLong ? 1500 : 400
+    private let points = Effort.isLong ? 6000 : 90
+    private let operations = Effort.isLong ? 1500 : 250
 
     @Test(arguments: [StoreOptions.Durability.full, .normal], [false, true])
     func everyImageOpens(durability: StoreOptions.Durability, syncsFail: Bool) throws {

@@ -76,7 +76,7 @@ import Testing
         let events = recording.events()
         var disk = Disk(holding: [:])
         let folder = try Folder()
-        let step = Effort.isLong ? 1 : max(1, events.count / 30)
+        let cuts = Effort.places(of: events.count, atMost: 8)
         var (known, isStored, images) = (0, false, 0)
         for (index, event) in events.enumerated() {
             if case .mark(let number) = event {
@@ -84,7 +84,7 @@ import Testing
                 if number != Self.stored { known = number }
             }
             disk.apply(event)
-            guard index % step == 0 else { continue }
+            guard cuts.contains(index) else { continue }
             for loss in PowerLoss.allCases {
                 let context = "BEEKOND_SEED=\(Effort.seed), event \(index) of \(events.count), loss \(loss)"
                 var random = SeededGenerator(seed: Effort.seed &+ UInt64(index) << 20)

@@ -101,11 +101,11 @@ import Testing
         let events = recording.events()
         var disk = Disk(holding: [unread: bytes])
         let folder = try Folder()
-        let step = Effort.isLong ? 1 : max(1, events.count / 30)
+        let cuts = Effort.places(of: events.count, atMost: 8)
         var images = 0
         for (index, event) in events.enumerated() {
             disk.apply(event)
-            guard index % step == 0 else { continue }
+            guard cuts.contains(index) else { continue }
             for loss in PowerLoss.allCases {
                 let context = "BEEKOND_SEED=\(Effort.seed), event \(index) of \(events.count), loss \(loss)"
                 var random = SeededGenerator(seed: Effort.seed &+ UInt64(index) << 20)

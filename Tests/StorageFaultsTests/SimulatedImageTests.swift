@@ -7,10 +7,10 @@ import Testing
 @testable import Storage
 
 /// The workloads of the recorded disk on a simulated one, whose cuts reach the files beside SQLite's, too, and the same
-/// examinations of what they leave. BEEKOND_SEED repeats a failure; BEEKOND_LONG=1 takes 500 cuts of each instead of 30.
+/// examinations of what they leave. BEEKOND_SEED repeats a failure; BEEKOND_LONG=1 takes 500 cuts of each instead of 12.
 @Suite struct SimulatedImageTests {
-    private static let most = Effort.isLong ? 500 : 30
-    private static let operations = Effort.isLong ? 1500 : 250
+    private static let most = Effort.isLong ? 500 : 12
+    private static let operations = Effort.isLong ? 1500 : 150
 
     /// What cuts at random operations would have left.
     private final class Images {

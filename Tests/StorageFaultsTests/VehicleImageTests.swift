@@ -10,7 +10,7 @@ import Tracking
 /// From a part of the images the drive goes on, after a boot: the odometer is right at the end.
 @Suite("crash images of a drive")
 struct VehicleImageTests {
-    private let points = Effort.isLong ? 3000 : 100
+    private let points = Effort.isLong ? 3000 : 40
 
     @Test(arguments: [StoreOptions.Durability.full, .normal])
     func nothingIsLostOrCountedTwice(durability: StoreOptions.Durability) throws {

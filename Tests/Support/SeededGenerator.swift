@@ -33,6 +33,21 @@ package func sampleSeed() -> UInt64 {
     return testSeed(UInt64(String(cString: text)) ?? 1)
 }
 
+/// Whether all is tried that there is, as in `make nightly`: BEEKOND_LONG=1.
+package let triesAll = getenv("BEEKOND_LONG").map { String(cString: $0) } == "1"
+
+/// So few of what there is to try, in their order, others with each commit (`sampleSeed`); all of it with BEEKOND_LONG=1.
+package func sampled<Case>(_ all: [Case], _ few: Int) -> [Case] {
+    guard !triesAll, all.count > few else { return all }
+    var random = SeededGenerator(seed: sampleSeed() &+ UInt64(all.count))
+    return all.indices.shuffled(using: &random).prefix(few).sorted().map { all[$0] }
+}
+
+/// Whether one of many steps is tried: each so many-th, others with each commit; all with BEEKOND_LONG=1.
+package func isSampled(_ number: Int, each step: Int) -> Bool {
+    triesAll || UInt64(number) % UInt64(step) == sampleSeed() % UInt64(step)
+}
+
 /// The seed of a randomised test: BEEKOND_SEED, or its own.
 package func testSeed(_ usual: UInt64) -> UInt64 {
     guard let text = getenv("BEEKOND_SEED") else { return usual }

@@ -171,12 +171,14 @@ private struct Comparison {
 }
 
 @Test(
-    "random walks of 105,000 fixes: events alternate, and are those of the rules written out plainly",
-    arguments: [
-        (52.5, 13.4, 35_000, nil), (0, 179.9999, 30_000, nil), (-33, -70, 20_000, nil),
-        (89.999, 20, 20_000, nil),
-        (52.5, 13.4, 10_000, 200), (0, 179.9999, 10_000, 200), (-80, -70, 10_000, 200),
-    ] as [(Double, Double, Int, Int?)])
+    "random walks of thousands of fixes: events alternate, and are those of the rules written out plainly",
+    arguments: sampled(
+        [
+            (52.5, 13.4, 35_000, nil), (0, 179.9999, 30_000, nil), (-33, -70, 20_000, nil),
+            (89.999, 20, 20_000, nil),
+        ] as [(Double, Double, Int, Int?)], 1)
+        + sampled(
+            [(52.5, 13.4, 10_000, 200), (0, 179.9999, 10_000, 200), (-80, -70, 10_000, 200)], 1))
 func randomWalk(latitude: Double, longitude: Double, fixes: Int, corners: Int?) throws {
     let seed = testSeed(5)
     let centre = try #require(Coordinate(latitude: latitude, longitude: longitude))
@@ -264,7 +266,7 @@ private func standAtEdge(
 
 @Test(
     "10 m of noise at the edge of a fence of 50 m: no event in an hour",
-    arguments: 1...20 as ClosedRange<UInt64>)
+    arguments: sampled(Array(1...20 as ClosedRange<UInt64>), 7))
 func noiseAtTheEdge(seed: UInt64) throws {
     // Also without the help of motion, as when no speed is reported.
     var jitter = Noise(sigma: 10, memory: 0, seed: seed)
@@ -275,13 +277,14 @@ func noiseAtTheEdge(seed: UInt64) throws {
 
 @Test(
     "a car parked at the edge of a fence, a circle or a polygon: at most one event in twelve hours",
-    arguments: [1, 2, 3] as [UInt64])
-func parkedAtTheEdge(seed: UInt64) throws {
-    for (sigma, memory) in [(5.0, 60.0), (10, 300), (10, 20)] {
-        var noise = Noise(sigma: sigma, memory: memory, seed: seed)
-        // Receivers report about twice the standard deviation: 95 % of the fixes lie within.
-        let count = try standAtEdge(
-            hours: 12, noise: &noise, accuracy: 2 * sigma, isParked: true, withTip: true)
-        #expect(count <= 1, "seed \(seed), noise of \(sigma) m that lasts \(memory) s")
-    }
+    arguments: sampled(
+        [(5.0, 60.0), (10, 300), (10, 20)].flatMap { noise in
+            ([1, 2, 3] as [UInt64]).map { (seed: $0, sigma: noise.0, memory: noise.1) }
+        }, 3))
+func parkedAtTheEdge(seed: UInt64, sigma: Double, memory: Double) throws {
+    var noise = Noise(sigma: sigma, memory: memory, seed: seed)
+    // Receivers report about twice the standard deviation: 95 % of the fixes lie within.
+    let count = try standAtEdge(
+        hours: 12, noise: &noise, accuracy: 2 * sigma, isParked: true, withTip: true)
+    #expect(count <= 1, "seed \(seed), noise of \(sigma) m that lasts \(memory) s")
 }

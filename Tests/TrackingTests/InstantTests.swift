@@ -188,7 +188,7 @@ private struct InstantReference {
 
 @Test(
     "random streams are used according to the plain rules, and instants ascend in each run",
-    arguments: 1...40 as ClosedRange<UInt64>)
+    arguments: sampled(Array(1...40 as ClosedRange<UInt64>), 12))
 func instantsAgainstReference(number: UInt64) throws {
     let seed = testSeed(31) &+ number
     var random = SeededGenerator(seed: seed)

@@ -108,12 +108,27 @@ private func jagged(_ longitude: Double, _ latitude: Double, radius: Double, inn
         })
 }
 
+/// A polygon of chance around a place.
+struct JaggedPlace: Sendable {
+    let centre: (longitude: Double, latitude: Double)
+    let shape: (radius: Double, inner: Double)
+
+    static var all: [JaggedPlace] {
+        var all: [JaggedPlace] = []
+        for centre in [(13.4, 52.5), (0, 0), (179.999, -33), (-179.995, 70), (20, -84.5)] {
+            for shape in [(5000.0, 1.0), (5000, 0.8), (300, 1), (60, 0.9)] {
+                all.append(JaggedPlace(centre: centre, shape: shape))
+            }
+        }
+        return all
+    }
+}
+
 @Test(
     "what is remembered of a polygon says the same as all of its edges",
-    arguments: [(13.4, 52.5), (0, 0), (179.999, -33), (-179.995, 70), (20, -84.5)],
-    [(5000.0, 1.0), (5000, 0.8), (300, 1), (60, 0.9)])
-func remembered(centre: (longitude: Double, latitude: Double), shape: (radius: Double, inner: Double)) throws
-{
+    arguments: sampled(JaggedPlace.all, 6))
+func remembered(place: JaggedPlace) throws {
+    let (centre, shape) = (place.centre, place.shape)
     let fence = try jagged(centre.longitude, centre.latitude, radius: shape.radius, inner: shape.inner)
     let polygon = try #require(fence.polygon)
     let scale = LocalScale(latitude: centre.latitude)
@@ -221,6 +236,7 @@ func manyEdges() throws {
         let piece = EdgeTree.Edge(
             x: x, y: y, endX: x + .random(in: -reach...reach, using: &random),
             endY: y + .random(in: -reach...reach, using: &random))
+        guard isSampled(step / 6, each: 4) else { continue }
         var turned = piece
         if step % 2 == 0 { (turned.x, turned.endX) = (piece.x - 360, piece.endX - 360) }
         var found: [EdgeTree.Meeting] = []

@@ -17,7 +17,7 @@ from support.seeds import sample
 from support.waiting import wait_for
 
 # Places, unless it is all of them.
-FEW = 25
+FEW = 10
 
 
 class CutTests(CommandTest):

@@ -24,7 +24,7 @@ from support.seeds import sample
 from support.waiting import let_pass, never, wait_for
 
 # Places of a stop, unless it is all of them.
-FEW = 15
+FEW = 7
 # Metres north of the centre of FENCE, whose radius is 200 m.
 OUTSIDE = 700
 FAR = {"id": "far", "latitude": 51.0, "longitude": 8.0, "radius_meters": 200.0}

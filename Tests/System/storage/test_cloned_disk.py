@@ -301,7 +301,7 @@ class CutTests(CloneTest):
     """SIGKILL at the places of the first start of a copy: the next start completes the separation, however far it had come."""
 
     # Places of each test, unless it is all of them.
-    FEW = 30
+    FEW = 9
 
     def test_a_cut_at_every_place(self):
         daemon = self.original(self.machine(ONE))

@@ -18,7 +18,7 @@ from support.seeds import kills, sampled
 from support.system_test import SystemTest
 from support.waiting import let_pass, wait_for
 
-KILLS = kills(20, 200)
+KILLS = kills(10, 200)
 
 
 @needs_gpsd

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.faults import STRACE, no_strace, syscalls
 from support.programs import ROOT, installed, program
-from support.seeds import every
+from support.seeds import every, sample
 
 EXERCISER = program("store-exerciser")
 # A run makes fewer than 200 calls of each kind.
@@ -95,7 +95,7 @@ class StoreFaultTests(unittest.TestCase):
                  "newfstatat", "munmap", "fchown"]
         for call in calls:
             kills = 0
-            for number, life in self.each(call, "signal=KILL", 22 if call != "unlink" else 1):
+            for number, life in self.each(call, "signal=KILL", 60 if call != "unlink" else 1):
                 self.examine(life, f"killed at {call} {number}")
                 self.assertFalse(life.is_complete, f"{call} {number}: it was not killed")
                 kills += 1
@@ -103,7 +103,7 @@ class StoreFaultTests(unittest.TestCase):
 
     def test_killed_while_recovering(self):
         """The second run dies as well, while it repairs what the first one left."""
-        for call, step in [("pwrite64", 10), ("fdatasync", 4), ("openat", 22), ("unlink", 1), ("ftruncate", 1)]:
+        for call, step in [("pwrite64", 20), ("fdatasync", 8), ("openat", 40), ("unlink", 1), ("ftruncate", 1)]:
             kills = 0
             for number in every(step, 40):
                 first = self.live("fdatasync", "signal=KILL:when=20")
@@ -120,7 +120,7 @@ class StoreFaultTests(unittest.TestCase):
         total = 0
         for call in ["rename", "openat", "unlink"]:
             kills = 0
-            for number in every(11 if call == "openat" else 1, LIMIT):
+            for number in every(30 if call == "openat" else 1, LIMIT):
                 shutil.rmtree(self.directory)
                 os.mkdir(self.directory)
                 for suffix in ["", "-wal", "-journal"]:
@@ -153,7 +153,9 @@ class StoreFaultTests(unittest.TestCase):
 
     def test_migration_killed_or_failing_at_every_call(self):
         """Opening migrates: a later attempt finds every row, whatever became of the first."""
-        for path, ids in self.stored_schemas():
+        schemas = list(self.stored_schemas())
+        for number in sample("schemas", len(schemas), 1):
+            path, ids = schemas[number - 1]
             faults = [("signal=KILL", 6), ("error=EIO", 10), ("error=ENOSPC", 10)]
             for call in ["pwrite64", "fdatasync", "openat", "ftruncate", "fchown", "unlink"]:
                 for fault, step in faults:
@@ -199,7 +201,7 @@ class StoreFaultTests(unittest.TestCase):
         for call in ["pwrite64", "fdatasync", "fsync", "ftruncate", "fallocate"]:
             for error in ["EIO", "ENOSPC"]:
                 faults = 0
-                for number, life in self.each(call, f"error={error}", 18):
+                for number, life in self.each(call, f"error={error}", 45):
                     context = f"{error} at {call} {number}"
                     self.assertEqual(life.status, 0, f"{context}: {life.errors}")
                     self.assertTrue(life.is_complete, f"{context}: {life.lines[-3:]}")
@@ -216,7 +218,7 @@ class StoreFaultTests(unittest.TestCase):
         for call in ["pwrite64", "fdatasync"]:
             for error in ["EIO", "ENOSPC"]:
                 faults = 0
-                for number, life in self.each(call, f"error={error}", 17, lasts=True):
+                for number, life in self.each(call, f"error={error}", 45, lasts=True):
                     faults += 1
                     context = f"{error} at {call} from {number} on"
                     self.assertEqual(life.status, 0, f"{context}: {life.errors}")

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support.beekonctl import CtlTest
 from support.faults import STRACE, no_strace, syscalls
 from support.programs import installed, program
-from support.seeds import every
+from support.seeds import every, sample
 
 EXERCISER = program("store-exerciser")
 # A run makes fewer calls of each kind.
@@ -37,7 +37,7 @@ def missing():
 def check(directory: str, kill: str | None = None) -> subprocess.CompletedProcess:
     """Opens the database with the real code; `kill` is a call, and at which of them, as in `rename:3`."""
     call, _, number = (kill or "").partition(":")
-    strace = [installed(STRACE), "-f", "-qq", "-o", os.devnull, "-e", "signal=none", "-e",
+    strace = [installed(STRACE), "-f", "-qq", "-o", os.devnull, "-e", "signal=none", "-e", f"trace={syscalls(call)}", "-e",
               f"inject={syscalls(call)}:signal=KILL:when={number}"] if kill else []
     return subprocess.run([*strace, EXERCISER, "check", directory], stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, timeout=120)
@@ -124,7 +124,7 @@ class SalvageTest(unittest.TestCase):
 @unittest.skipIf(missing(), missing())
 class SalvageKillTests(SalvageTest):
     def test_killed_at_every_call(self):
-        for call, step in [("rename", 1), ("fsync", 1), ("fdatasync", 4), ("pwrite64", 80), ("openat", 18), ("unlink", 1)]:
+        for call, step in [("rename", 3), ("fsync", 3), ("fdatasync", 16), ("pwrite64", 400), ("openat", 80), ("unlink", 2)]:
             kills = 0
             for number in every(step, LIMIT):
                 directory = self.fresh()
@@ -139,7 +139,7 @@ class SalvageKillTests(SalvageTest):
 
     def test_killed_twice(self):
         """The next life dies as well, while it completes what the first one left."""
-        for number in range(1, 6):
+        for number in sample(f"{type(self).__name__}, killed twice", 5, 2):
             # Once three names have changed, nothing is left to be synced.
             for again in ("rename:1", "fdatasync:4" if number < 4 else "openat:9"):
                 directory = self.fresh()
@@ -162,7 +162,7 @@ class SalvageKillTests(SalvageTest):
 class LargeSalvageTests(SalvageTest):
     """A file that is merely large comes over in the end, however often the power goes on the way."""
 
-    rows = 8 * PIECE
+    rows = 6 * PIECE
 
     def test_each_life_ends_after_another_piece(self):
         directory = self.fresh()

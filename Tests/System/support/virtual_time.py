@@ -271,8 +271,11 @@ class VirtualTime:
     def _word(self, slot: int) -> int:
         return HEAD_WORDS + MACHINE_WORDS * MACHINES + SLOT_WORDS * slot
 
-    def _used(self) -> list:
-        return [slot for slot in range(SLOTS) if self._halves[self._half(slot)] != FREE]
+    def _busy(self, generation: int) -> list:
+        """Slots of threads that do not wait, or have not looked at this generation yet."""
+        first = self._word(0)
+        states, seen = self._halves[2 * first::2 * SLOT_WORDS].tolist(), self._words[first + 2::SLOT_WORDS].tolist()
+        return [slot for slot in range(SLOTS) if states[slot] != FREE and (states[slot], seen[slot]) != (WAITING, generation)]
 
     # Kills by place.
 
@@ -323,7 +326,7 @@ class VirtualTime:
                 continue
             patience = patience or Patience()
             marks = bytearray(stopped or SLOTS)
-            busy = [slot for slot in self._used() if not marks[slot] and not self._rests(slot, generation)]
+            busy = [slot for slot in self._busy(generation) if not marks[slot]]
             for slot in busy:
                 process = self._halves[self._half(slot) + 1]
                 if process in (0, os.getpid()):
@@ -335,9 +338,6 @@ class VirtualTime:
             stopped = bytes(marks)
             if patience.is_over({self._halves[self._half(slot) + 1] for slot in busy} - {0}):
                 raise Hanging("".join(self._told(slot) for slot in busy))
-
-    def _rests(self, slot: int, generation: int) -> bool:
-        return self._halves[self._half(slot)] == WAITING and self._words[self._word(slot) + 2] == generation
 
     def _told(self, slot: int) -> str:
         process = self._halves[self._half(slot) + 1]

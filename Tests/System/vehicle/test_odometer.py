@@ -26,7 +26,7 @@ from support.seeds import kills, seed
 from support.system_test import SystemTest
 from support.waiting import let_pass, wait_for
 
-KILLS = kills(25, 100)
+KILLS = kills(12, 100)
 # Between which the whole distance is compared.
 LIVES = kills(12, 100)
 # As `make system-test` has them in virtual machines, which lose what their disk had not written as well.

@@ -626,7 +626,7 @@ final class World {
 
     /// The whole database, as it is, against what is known of it; not while a deletion is asked for that nobody has answered.
     private func compare() throws {
-        guard process != nil, !isDeleting, !machine.isTroubled else { return }
+        guard process != nil, !isDeleting, !machine.isTroubled, machine.isWhole else { return }
         laws.compare(try machine.look { _ = try SimulatedProcess.open($0, settings) }.0)
     }
 

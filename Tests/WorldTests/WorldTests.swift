@@ -119,7 +119,9 @@ private struct Tally {
     /// kB of memory of this process.
     private static var resident: Int {
         // What it holds, without what the largest seed has left.
-        malloc_trim(0)
+        if let trim = dlsym(nil, "malloc_trim") {
+            _ = unsafeBitCast(trim, to: (@convention(c) (Int) -> Int32).self)(0)
+        }
         guard let file = fopen("/proc/self/statm", "r") else { return 0 }
         defer { fclose(file) }
         var line = [CChar](repeating: 0, count: 128)

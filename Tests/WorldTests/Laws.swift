@@ -14,6 +14,14 @@ final class Laws {
     fileprivate private(set) var crossings: Set<String> = []
     /// By geofence, as long as that is known: what the latest event of it was.
     private var latestCrossings: [String: (kind: Crossing.Kind, id: String)] = [:]
+    /// Seconds that the gate keeps between two rows.
+    var interval = 0.0
+    /// Of the row that was stored last, as long as the next may be held against it: its session, and when its fix was.
+    private var latestOfSession: (UUIDv7, Timestamp)?
+    /// A deletion of all until then was answered.
+    private var deletedUntil: Timestamp?
+    /// Whether a deletion is under way.
+    var isDeleting: () -> Bool = { false }
     /// Whether a COMMIT may have failed lately.
     var mayHaveFailed: () -> Bool = { false }
     /// Rows that were sent before they were announced.
@@ -38,10 +46,34 @@ final class Laws {
     }
 
     func stored(_ location: Location) {
+        judgeGate(location)
+        judgeLateness(of: location)
         stored[location.id.description] = location.fix.time
         order[location.id.description] = order.count
         early.remove(location.id.description)
     }
+
+    /// docs/geofences-and-motion.md, "The gate": the interval since the last stored fix is kept, over restarts, too.
+    private func judgeGate(_ location: Location) {
+        guard let session = location.session else { return }
+        // With what is deleted the gate forgets its last fix.
+        defer { latestOfSession = isDeleting() ? nil : (session, location.fix.time) }
+        guard location.trigger == .interval, !isDeleting(), let (known, time) = latestOfSession,
+            known == session
+        else { return }
+        let seconds = location.fix.time.seconds(since: time)
+        guard seconds >= 0, seconds < interval - Gate.intervalTolerance else { return }
+        broken("row \(location.id) is \(seconds) s after the one before, and the interval is \(interval) s")
+    }
+
+    /// docs/durability.md, "Deleted means erased": what was received before a deletion is not stored after its answer.
+    private func judgeLateness(of location: Location) {
+        guard let deletedUntil, location.fix.time < deletedUntil else { return }
+        broken("row \(location.id), of before a deletion, is stored after that was answered")
+    }
+
+    /// The time that the receiver tells is another from now on.
+    func timeChanged() { (latestOfSession, deletedUntil) = (nil, nil) }
 
     /// An event of a geofence.
     func stored(_ event: SimulatedMachine.Holding.Event) {
@@ -68,13 +100,17 @@ final class Laws {
     }
 
     /// A deletion of these rows was answered.
-    func deletionAnswered(of rows: Set<String>) {
+    ///
+    /// - Parameter end: of what was deleted.
+    func deletionAnswered(of rows: Set<String>, until end: Timestamp) {
+        deletedUntil = max(end, deletedUntil ?? end)
         deleted.formUnion(rows)
         deletionUnanswered(of: rows)
     }
 
     /// Nobody will answer it any more.
     func deletionUnanswered(of rows: Set<String>) {
+        latestOfSession = nil
         perhapsDeleted.formUnion(rows)
         for delivery in deliveries { delivery.reopen { !$1.isDisjoint(with: rows) } }
     }
@@ -94,6 +130,7 @@ final class Laws {
         }
         for id in gone { (stored[id], order[id]) = (nil, nil) }
         // The state of its geofence has gone with it: also where a server has it, or nobody wants it.
+        if !isDurable { latestOfSession = nil }
         if !isDurable { latestCrossings = latestCrossings.filter { holding.has($1.id) } }
         tellDeleted(in: holding)
         // Their freezing may be undone, and then they go out in another batch.
@@ -142,7 +179,7 @@ final class Laws {
     /// docs/durability.md, "Stored means committed": sent is only what is stored. A COMMIT that has failed may have reached the disk
     /// all the same (seed 687): then it is, is sent, and is announced when the reader tries again.
     fileprivate func sent(_ rows: Set<String>, in batch: String) {
-        let unknown = rows.subtracting(stored.keys)
+        let unknown = rows.filter { stored[$0] == nil }
         if let first = unknown.min(), !mayHaveFailed() {
             broken("batch \(batch) has row \(first), which nobody has stored")
         }

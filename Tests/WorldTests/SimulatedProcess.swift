@@ -5,6 +5,7 @@ import SimulatedDisk
 import Storage
 import Support
 import Synchronization
+import Tracking
 
 @testable import Daemon
 @testable import DaemonConfiguration
@@ -99,6 +100,36 @@ final class SimulatedProcess {
         return hub.uploaders.all.map { counts[$0.name]?.pending ?? 0 }.max() ?? 0
     }
 
+    /// The main thread was told of something that the board did not show yet.
+    private(set) var hasSpokenEarly = false
+
+    var status: StatusLaws.Status {
+        let (snapshot, counts) = (hub.board.readerSnapshot, hub.store.counts())
+        var status = StatusLaws.Status()
+        // Not known at first.
+        if hasRead, let odometer = snapshot.odometer { status.lasting["odometer"] = Int(odometer) }
+        status.lasting["dropped"] = counts.losses.dropped
+        status.lasting["pruned"] = counts.losses.pruned
+        status.lasting["expired"] = counts.losses.expired
+        if let error = snapshot.storageError { status.troubles.append("reader: \(error)") }
+        for port in hub.uploaders.all {
+            let (name, of) = (port.name.text, port.snapshot)
+            status.counters["\(name): uploaded"] = of.uploaded
+            status.counters["\(name): retries"] = of.retries
+            status.counters["\(name): bytes"] = of.bytesSent
+            status.counters["\(name): unmatched answers"] = of.unmatchedAnswers
+            if let error = of.storageError { status.troubles.append("\(name): \(error)") }
+        }
+        return status
+    }
+
+    /// Geofences by name, as the board has them; nil before they have been read.
+    var geofences: [String: Geofence]? {
+        hub.board.readerSnapshot.fences.map {
+            Dictionary($0.map { ($0.id, $0) }) { first, _ in first }
+        }
+    }
+
     /// nil before it has read what it is to do.
     var isTracking: Bool? {
         hasRead ? hub.board.readerSnapshot.state == .tracking : nil
@@ -141,16 +172,18 @@ final class SimulatedProcess {
         else { return false }
         hub.clock.begin(moment)
         if next == 0 {
-            rests[next] = Self.turn(reader, rests[next], now)
+            rests[next] = turn(reader, rests[next], now)
             hasRead = true
         } else {
-            rests[next] = Self.turn(uploaders[next - 1], rests[next], now)
+            rests[next] = turn(uploaders[next - 1], rests[next], now)
         }
         return true
     }
 
-    private static func turn(_ thread: some Turns, _ rest: Rest, _ now: BootInstant) -> Rest {
+    private func turn(_ thread: some Turns, _ rest: Rest, _ now: BootInstant) -> Rest {
         let next = thread.turn(now: now, stopwatch: Stopwatch { now }, after: rest)
+        // docs/architecture.md, "Threads": nobody is told before the board shows it.
+        if !hub.main.isEmpty { hasSpokenEarly = true }
         thread.publish(now: now)
         thread.answer()
         return next ?? Rest()

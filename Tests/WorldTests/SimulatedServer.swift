@@ -40,8 +40,10 @@ final class SimulatedServer {
     var mood = Mood.good
     /// Asked before each request: whether it goes out, and whether its answer is heard.
     var post: () -> (goes: Bool, isHeard: Bool) = { (true, true) }
-    /// Told of each request.
+    /// Told of each request, in words.
     var trace: (String) -> Void = { _ in }
+    /// Told of each request with rows: its body, its head, and its body unpacked.
+    var sent: ([UInt8], HTTPOptions, [UInt8]) -> Void = { _, _, _ in }
     /// How often each has happened.
     private(set) var fates: [Fate: Int] = [:]
     /// By the id of the batch: its body, unpacked.
@@ -57,20 +59,19 @@ final class SimulatedServer {
     let namesBatch: Bool
     /// What is to become of rows that it refuses; of no effect where it is a server for others.
     let onReject: Settings.OnReject
+    private let seed: UInt64
+    /// Of the request under way.
     private var random: SeededGenerator
-    /// For fates that came later into the world.
-    private var later: SeededGenerator
     /// Connections in a row that were closed without an answer.
     private var closes = 0
     private let laws: DeliveryLaws
 
     init(_ name: DestinationName, _ format: Format, seed: UInt64, _ laws: DeliveryLaws) {
         (self.name, self.format) = (name, format)
-        random = SeededGenerator(seed: seed)
-        var later = SeededGenerator(seed: seed ^ 0x0DD5_0DD5_0DD5_0DD5)
-        namesBatch = (format == .beekon || format == .template) && later.chance(0.4)
-        onReject = Settings.OnReject.allCases.randomElement(using: &later) ?? .drop
-        (self.later, self.laws) = (later, laws)
+        var random = SeededGenerator(seed, 0)
+        namesBatch = (format == .beekon || format == .template) && random.chance(0.4)
+        onReject = Settings.OnReject.allCases.randomElement(using: &random) ?? .drop
+        (self.seed, self.random, self.laws) = (seed, random, laws)
     }
 
     var url: String {
@@ -83,10 +84,12 @@ final class SimulatedServer {
     func answer(to body: [UInt8], _ options: HTTPOptions, after earlier: inout String?) -> SimulatedAnswer {
         if let endpoint, options.url == endpoint.url { return endpoint.answer(to: body, options) }
         requests += 1
+        random = SeededGenerator(seed, requests)
         guard let sent = SentBatch(body, options, format) else {
             laws.broken("a request is none of \(format)")
             return SimulatedAnswer(.answered(500), after: 0)
         }
+        self.sent(body, options, sent.text)
         // What comes again names itself.
         if earlier == sent.id { earlier = nil }
         let drawn = draw(after: earlier)
@@ -100,7 +103,7 @@ final class SimulatedServer {
         earlier = sent.id
         let outcome =
             fate == .page
-            ? Self.pages.randomElement(using: &later) ?? .answered(200)
+            ? Self.pages.randomElement(using: &random) ?? .answered(200)
             : fate.outcome(format, naming: named)
         return SimulatedAnswer(outcome, after: delay(fate)) { [unowned self] in heard(fate, sent.id) }
     }
@@ -142,9 +145,9 @@ final class SimulatedServer {
             case .away: 0.0
             case .refusing: 0.5
             }
-        guard later.chance(chance) else { return drawn }
+        guard random.chance(chance) else { return drawn }
         let choices = mood == .good ? [.stray, .strayRefusal, .early, .unnamed] : Self.oddities
-        let fate = choices.randomElement(using: &later) ?? drawn
+        let fate = choices.randomElement(using: &random) ?? drawn
         return switch fate {
         case .stray where earlier == nil, .strayRefusal where earlier == nil: .early
         case .unnamed where !namesBatch, .cut where !namesBatch: .early

@@ -51,6 +51,9 @@ final class SimulatedTokenEndpoint {
     var trace: (String) -> Void = { _ in }
     /// Called when a request has been sent, and not been answered.
     var disturb: () -> Void = {}
+    private let generators: UInt64
+    private var answered = 0
+    /// Of the exchange under way.
     private var random: SeededGenerator
     private let clock: () -> BootInstant
     private let rotation: Rotation
@@ -70,7 +73,8 @@ final class SimulatedTokenEndpoint {
         self.owner = owner
         self.laws = TokenLaws(laws)
         self.clock = clock
-        random = SeededGenerator(seed: seed)
+        generators = seed
+        random = SeededGenerator(seed, 0)
         rotation = Rotation.allCases.randomElement(using: &random) ?? .none
         self.seed = give().tokens
         if random.chance(0.3) { self.seed.access = nil }
@@ -91,13 +95,13 @@ final class SimulatedTokenEndpoint {
     }
 
     /// The table is another: with new tokens, or for another host, with new tokens or without.
-    func reconfigure() {
-        let isElsewhere = random.chance(0.1)
+    func reconfigure(using random: inout SeededGenerator) {
+        let (isElsewhere, isNew) = (random.chance(0.1), Double.random(in: 0..<1, using: &random))
         if isElsewhere {
             moves += 1
             laws.mayDie(of: .hostChanged)
         }
-        if random.chance(isElsewhere ? 0.5 : 0.2) { seed = give().tokens }
+        if isNew < (isElsewhere ? 0.5 : 0.2) { seed = give().tokens }
     }
 
     /// New tokens, which somebody gives to the vehicle.
@@ -105,6 +109,7 @@ final class SimulatedTokenEndpoint {
         let pair = TokenLaws.Pair(
             seed: exchanges.count + 1, exchange: 0, host: host, lifetime: nil)
         exchanges[pair.seed] = 0
+        var random = SeededGenerator(generators, -pair.seed)
         return (pair, issue(pair, lasting: [300, 1800, nil].randomElement(using: &random) ?? nil))
     }
 
@@ -156,6 +161,8 @@ final class SimulatedTokenEndpoint {
             return SimulatedAnswer(.answered(400), after: 1)
         }
         laws.exchanges(pair, now: clock())
+        answered += 1
+        random = SeededGenerator(generators, answered)
         var fate = draw()
         if fate.isGrant, retired.contains(token) { fate = .refused }
         fates[fate, default: 0] += 1

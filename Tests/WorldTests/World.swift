@@ -15,21 +15,34 @@ import Tracking
 /// disk; gpsd and the servers are played, and so is the main thread.
 final class World {
     /// Boot time of the machine; it is never restarted, the daemon is.
-    private(set) var now = instant(1000)
+    private(set) var now = World.start
     private(set) var turns = 0
     private(set) var kills = 0
     /// Bytes that SQLite held before the process.
     private var memory: Int64 = 0
-    /// Digest of all that has happened (FNV-1a): two lives from one seed have the same.
-    private(set) var digest: UInt64 = 0xCBF2_9CE4_8422_2325
+    /// Of all that has happened, and of each byte of each request: two lives from one seed have the same.
+    private(set) var digest = Digest()
+    /// Of the requests alone, unpacked: the same on other machines, too, whose zlib packs otherwise.
+    private(set) var requestsDigest = Digest()
+    /// How often each has happened.
+    private(set) var happened: [Happening: Int] = [:]
+    /// Numbers of those, in their order: tens are moments of the timeline, the last digit says what of such a moment; from a
+    /// million on, moments are exchanges of tokens.
+    private(set) var numbers: [Int] = []
+    /// Simulated seconds by now.
+    var seconds: Double { now.seconds(since: Self.start) }
     let laws = Laws()
+    private let statusLaws: StatusLaws
     private(set) var servers: [SimulatedServer] = []
     private(set) var endpoints: [SimulatedTokenEndpoint] = []
     private(set) var machine = SimulatedMachine(seed: 0) { instant(0) }
     private var receiver = SimulatedReceiver { instant(0) }
-    private var random: SeededGenerator
-    /// For what came later into the world: what a seed drew before stays what it was.
-    private var later: SeededGenerator
+    private let life: Life
+    private var timeline: SeededGenerator
+    private var order: SeededGenerator
+    private var road: SeededGenerator
+    private var starts = 0
+    private var exchanges = 0
     private var settings = Settings()
     private var process: SimulatedProcess?
     private var revision = 0
@@ -48,23 +61,24 @@ final class World {
 
     /// What a client waits for.
     private enum Question {
-        case start, stop, sync
+        case start, stop
+        case sync(DestinationName)
         /// A geofence is added, with another outline or the one that it has, or removed.
         case geofence(id: String, Geofence?)
         /// New tokens are given to the owner of this endpoint.
         case seed(SimulatedTokenEndpoint, TokenLaws.Pair, Tokens, at: BootInstant)
         /// Deletion of these rows, and perhaps of some that have come since that moment.
-        case deletion(before: Timestamp?, rows: Set<String>, at: BootInstant)
+        case deletion(before: Timestamp?, rows: Set<String>, at: BootInstant, time: Timestamp)
 
         var text: String {
             switch self {
             case .start: "start"
             case .stop: "stop"
-            case .sync: "sync"
+            case .sync(let name): "sync of \(name.text)"
             case .geofence(let id, let fence): "\(fence == nil ? "remove" : "add") geofence \(id)"
             case .seed(let endpoint, let pair, _, _):
                 "new tokens of \(endpoint.owner.text), seed \(pair.seed)"
-            case .deletion(let cutoff, let rows, _):
+            case .deletion(let cutoff, let rows, _, _):
                 "delete \(rows.count) rows before \(cutoff?.iso8601 ?? "now")"
             }
         }
@@ -94,26 +108,34 @@ final class World {
     /// Metres of a degree of longitude where it drives.
     private static let degree = 67_700.0
 
-    init(seed: UInt64) throws {
-        random = SeededGenerator(seed: seed)
-        later = SeededGenerator(seed: seed ^ 0x5EED_0F5E_ED0F_5EED)
+    private static let start = instant(1000)
+
+    init(_ life: Life) throws {
+        self.life = life
+        statusLaws = StatusLaws(laws)
+        var random = SeededGenerator(life.seed, .vehicle)
+        timeline = SeededGenerator(life.seed, .timeline)
+        order = SeededGenerator(life.seed, .order)
+        road = SeededGenerator(life.seed, .road)
         (drive.changesAt, undisturbedSince) = (now, now)
         settings.tracking.intervalSeconds = Double([1, 5, 10, 30].randomElement(using: &random) ?? 10)
         settings.tracking.distanceMeters = 0
         settings.store.durability = random.chance(0.5) ? .normal : .full
         // Longer than any life: what is deleted for its age was deleted for a wrong clock.
         settings.store.unsentDays = random.chance(0.5) ? 1 : 0
-        try drawDestinations()
-        hasGeofences = later.chance(0.5)
+        try drawDestinations(using: &random)
+        hasGeofences = random.chance(0.5)
         receiver = SimulatedReceiver { [unowned self] in now }
         machine = SimulatedMachine(seed: random.next()) { [unowned self] in now }
         laws.mayHaveFailed = { [unowned self] in
             now < machine.latestTrouble.advanced(bySeconds: Self.patienceWithDisk)
         }
+        laws.isDeleting = { [unowned self] in isDeleting }
         machine.isDurable = settings.store.durability == .full
         for server in servers {
             server.post = { [unowned self] in machine.post() }
             server.trace = { [unowned self] in trace($0) }
+            server.sent = { [unowned self] in sent($0, $1, unpacked: $2) }
         }
         for endpoint in endpoints {
             endpoint.trace = { [unowned self] in trace($0) }
@@ -129,10 +151,11 @@ final class World {
     static let formats: [Format] = [.beekon, .overland, .owntracks, .template]
 
     /// Up to four, in half of all seeds one.
-    private func drawDestinations() throws {
+    private func drawDestinations(using random: inout SeededGenerator) throws {
         let count = [1, 1, 1, 2, 3, 4].randomElement(using: &random) ?? 1
-        for name in Self.names.prefix(count) {
-            let format = random.chance(0.5) ? .beekon : Self.formats.randomElement(using: &random) ?? .beekon
+        for name in Self.names.prefix(life.destinations ?? count) {
+            let drawn = random.chance(0.5) ? .beekon : Self.formats.randomElement(using: &random) ?? .beekon
+            let format = life.format ?? drawn
             // A request for each row: fewer of them.
             if format == .owntracks { settings.tracking.intervalSeconds = 30 }
             let delivery = laws.addDestination(
@@ -141,19 +164,21 @@ final class World {
             delivery.rows = { [unowned server] in server.rows }
             servers.append(server)
         }
-        drawTokens()
-        try drawSync()
+        if let interval = life.interval { settings.tracking.intervalSeconds = interval }
+        laws.interval = settings.tracking.intervalSeconds
+        drawTokens(using: &random)
+        try drawSync(using: &random)
     }
 
     /// In half of all seeds some servers want tokens: their own, or those of main.
-    private func drawTokens() {
-        guard later.chance(0.5) else { return }
-        for server in servers where later.chance(0.7) {
-            if let main = servers[0].endpoint, later.chance(0.4) {
+    private func drawTokens(using random: inout SeededGenerator) {
+        guard random.chance(0.5) else { return }
+        for server in servers where random.chance(0.7) {
+            if let main = servers[0].endpoint, random.chance(0.4) {
                 server.endpoint = main
                 continue
             }
-            let endpoint = SimulatedTokenEndpoint(of: server.name, seed: later.next(), laws) {
+            let endpoint = SimulatedTokenEndpoint(of: server.name, seed: random.next(), laws) {
                 [unowned self] in now
             }
             server.endpoint = endpoint
@@ -162,7 +187,7 @@ final class World {
     }
 
     /// How each destination gets its rows.
-    private func drawSync() throws {
+    private func drawSync(using random: inout SeededGenerator) throws {
         var tables: [Settings.Destination] = []
         for server in servers {
             var sync = Settings.Sync()
@@ -203,16 +228,24 @@ final class World {
 
     // MARK: From beginning to end
 
-    /// Lives for so many seconds, then lets all faults cease, and holds what has come of it against the laws.
-    func run(seconds: Double) throws {
+    /// Lives its time, then lets all faults cease, and holds what has come of it against the laws.
+    func run() throws {
         ask(.start)
-        let end = now.advanced(bySeconds: seconds)
-        var eventAt = now.advanced(bySeconds: 30)
-        while now < end, laws.violations.isEmpty {
-            try live(until: min(eventAt, end))
-            guard now < end else { break }
-            if process.map({ _ in machine.isDoomed }) ?? false { try die() } else { try happen() }
-            eventAt = now.advanced(bySeconds: Double.random(in: 1...900, using: &random))
+        let end = now.advanced(bySeconds: life.seconds)
+        var pause = 30.0
+        var moment = 0
+        while laws.violations.isEmpty {
+            let next = now.advanced(bySeconds: pause)
+            try live(until: min(next, end))
+            guard next < end else { break }
+            moment += 1
+            let chance = Chance(endpoints: endpoints.count, using: &timeline)
+            if process.map({ _ in machine.isDoomed }) ?? false {
+                try die()
+            } else {
+                try happen(chance, at: 10 * moment)
+            }
+            pause = chance.pause
         }
         try conclude()
     }
@@ -224,6 +257,7 @@ final class World {
         for endpoint in endpoints { endpoint.mood = .good }
         machine.mend()
         (systemClock, drive.error) = (SystemClock(), 0)
+        laws.timeChanged()
         ask(.stop)
         let size = settings.allDestinations.map(\.sync.batchSize).min() ?? 1
         let batches = Double(process?.pending ?? 0) / Double(size)
@@ -239,6 +273,7 @@ final class World {
             restoreTokens()
             try live(until: now.advanced(bySeconds: 10))
         }
+        if let process { statusLaws.ended(process.status) }
         release()
         guard laws.violations.isEmpty else { return }
         let (holding, _) = try machine.look { _ = try SimulatedProcess.open($0, settings) }
@@ -268,61 +303,105 @@ final class World {
 
     // MARK: What happens
 
-    private func happen() throws {
-        switch Int.random(in: 0..<16, using: &random) {
-        case 0, 1: machine.doom()
-        case 2: ask(.sync)
-        case 3: askForDeletion(before: random.chance(0.3) ? nil : time.advanced(bySeconds: -300))
-        case 4: ask(isTracking == true ? .stop : .start)
-        case 5:
-            for endpoint in endpoints { endpoint.reconfigure() }
-            try drawSync()
+    /// What a moment of the timeline has in store. It draws as much whatever comes of it.
+    private struct Chance {
+        let what: Happening
+        /// From 0 to 1.
+        let geofence: Double
+        /// By endpoint.
+        let tokens: [(mood: Double, new: Double)]
+        /// Seconds until the next.
+        let pause: Double
+
+        init(endpoints: Int, using random: inout SeededGenerator) {
+            func luck() -> Double { Double.random(in: 0..<1, using: &random) }
+            what = .drawn(using: &random)
+            geofence = luck()
+            tokens = (0..<endpoints).map { _ in (luck(), luck()) }
+            pause = 1 + 899 * luck()
+        }
+    }
+
+    private func happen(_ chance: Chance, at number: Int) throws {
+        if var random = happens(chance.what, number) { try begin(chance.what, using: &random) }
+        if hasGeofences, chance.geofence < 0.5, var random = happens(.geofence, number + 1) {
+            changeGeofences(using: &random)
+        }
+        for (index, endpoint) in endpoints.enumerated() {
+            let (mood, new) = chance.tokens[index]
+            if mood < 0.4, var random = happens(.endpoint, number + 2 + 2 * index) {
+                endpoint.mood = SimulatedServer.Mood.allCases.randomElement(using: &random) ?? .good
+            }
+            let isDead = process?.death(of: endpoint.owner) != nil
+            if new < (isDead ? 0.5 : 0.02), happens(.tokens, number + 3 + 2 * index) != nil {
+                giveTokens(of: endpoint)
+            }
+        }
+    }
+
+    /// Something is about to happen.
+    ///
+    /// - Returns: its random numbers; nil: this life leaves it out.
+    private func happens(_ what: Happening, _ number: Int) -> SeededGenerator? {
+        guard life.only?.contains(number) ?? true else { return nil }
+        happened[what, default: 0] += 1
+        numbers.append(number)
+        trace("\(number): \(what.rawValue)")
+        return SeededGenerator(life.seed, .happening, number)
+    }
+
+    private func begin(_ what: Happening, using random: inout SeededGenerator) throws {
+        switch what {
+        case .end: machine.doom(using: &random)
+        case .upload: ask(.sync(servers.randomElement(using: &random)?.name ?? .main))
+        case .deletion:
+            askForDeletion(before: random.chance(0.3) ? nil : time.advanced(bySeconds: -300))
+        case .intent: ask(isTracking == true ? .stop : .start)
+        case .settings:
+            for endpoint in endpoints { endpoint.reconfigure(using: &random) }
+            try drawSync(using: &random)
             configure()
-        case 6:
+        case .silence:
             receiver.goDown(until: now.advanced(bySeconds: Double.random(in: 1...300, using: &random)))
-        case 7: process?.tell(.trigger(.networkReturned(outage: 600)))
-        case 8: machine.fill(for: Double.random(in: 1...3600, using: &random))
-        case 9: machine.fail(for: Double.random(in: 1...600, using: &random))
-        case 10: stepClock()
+        case .network: process?.tell(.trigger(.networkReturned(outage: 600)))
+        case .full: machine.fill(for: Double.random(in: 1...3600, using: &random), using: &random)
+        case .failing: machine.fail(for: Double.random(in: 1...600, using: &random), using: &random)
+        case .clock: stepClock(using: &random)
         // As a receiver does that has counted its weeks wrong, or has the time of its own clock until it sees the sky.
-        case 11:
+        case .receiver:
             drive.error =
                 [0, 0, -400 * Self.day, 2 * Self.day, 400 * Self.day].randomElement(using: &random) ?? 0
+            laws.timeChanged()
             trace("the receiver's time is \(drive.error) s ahead")
-        default:
+        case .servers:
             let mood = SimulatedServer.Mood.allCases.randomElement(using: &random) ?? .good
             // The vehicle's network is that of all.
             let all = random.chance(0.3)
             let one = servers.randomElement(using: &random)
             for server in servers where all || server === one { server.mood = mood }
             if all { for endpoint in endpoints { endpoint.mood = mood } }
-        }
-        if hasGeofences, later.chance(0.5) { changeGeofences() }
-        for endpoint in endpoints {
-            if later.chance(0.4) {
-                endpoint.mood = SimulatedServer.Mood.allCases.randomElement(using: &later) ?? .good
-            }
-            let isDead = process?.death(of: endpoint.owner) != nil
-            if later.chance(isDead ? 0.5 : 0.02) { giveTokens(of: endpoint) }
+        case .geofence, .endpoint, .tokens: break
         }
     }
 
     /// Somebody adds a geofence on the way of the vehicle or around it, adds one again, or removes one.
-    private func changeGeofences() {
-        let id = Self.geofenceNames.randomElement(using: &later) ?? ""
+    private func changeGeofences(using random: inout SeededGenerator) {
+        let id = Self.geofenceNames.randomElement(using: &random) ?? ""
         // While that is under way nobody knows what there is.
-        let isChanging = asked.values.contains { if case .geofence(id, _) = $0 { true } else { false } }
-        guard !isChanging else { return }
+        guard !isChanging(geofence: id) else { return }
         let known = geofences[id]
-        if let known, later.chance(0.6) {
-            return ask(.geofence(id: id, later.chance(0.7) ? known : nil))
+        if let known, random.chance(0.6) {
+            return ask(.geofence(id: id, random.chance(0.7) ? known : nil))
         }
         // Until it is answered whatever there was may be gone.
         laws.changed(geofence: id)
-        let radius = Double.random(in: 50...800, using: &later)
-        let ahead = Double.random(in: later.chance(0.5) ? -20...20 : -500...3000, using: &later)
+        let radius = Double.random(in: 50...800, using: &random)
+        let ahead = Double.random(in: random.chance(0.5) ? -20...20 : -500...3000, using: &random)
         let centre = drive.longitude + ahead / Self.degree
-        ask(.geofence(id: id, later.chance(0.5) ? circle(id, centre, radius) : square(id, centre, radius)))
+        ask(
+            .geofence(
+                id: id,
+                random.chance(0.5) ? circle(id, centre, radius) : square(id, centre, radius, using: &random)))
     }
 
     private static let geofenceNames = ["depot", "home", "school"]
@@ -331,13 +410,15 @@ final class World {
         try? Geofence(id: id, latitude: Self.latitude, longitude: longitude, radius: radius)
     }
 
-    private func square(_ id: String, _ longitude: Double, _ size: Double) -> Geofence? {
+    private func square(
+        _ id: String, _ longitude: Double, _ size: Double, using random: inout SeededGenerator
+    ) -> Geofence? {
         let (across, up) = (size / Self.degree, size / 111_200)
         var ring = [(-1.0, -1.0), (1, -1), (1, 1), (-1, 1)].map {
             [longitude + $0.0 * across, Self.latitude + $0.1 * up]
         }
         // Whichever way round.
-        if later.chance(0.5) { ring.reverse() }
+        if random.chance(0.5) { ring.reverse() }
         return try? Geofence(id: id, ring: ring)
     }
 
@@ -349,8 +430,12 @@ final class World {
     /// An exchange has begun: somebody gives new tokens in the midst of it, or the process is about to die.
     private func disturb(_ endpoint: SimulatedTokenEndpoint) {
         guard !isConcluding else { return }
-        if later.chance(0.08) { giveTokens(of: endpoint) }
-        if later.chance(0.04) { machine.doom(within: 12, using: &later) }
+        exchanges += 1
+        let number = 1_000_000 + 10 * exchanges
+        var random = SeededGenerator(life.seed, .exchange, exchanges)
+        let (isGiven, isEnd) = (random.chance(0.08), random.chance(0.04))
+        if isGiven, happens(.tokens, number) != nil { giveTokens(of: endpoint) }
+        if isEnd, var random = happens(.end, number + 1) { machine.doom(within: 12, using: &random) }
     }
 
     /// The process has come to the place where it dies, or has nothing more to do before that. The next start follows within a
@@ -359,13 +444,14 @@ final class World {
         machine.strike()
         kills += 1
         try bury()
+        var random = SeededGenerator(life.seed, .process, -kills)
         now = now.advanced(bySeconds: Double.random(in: 1...60, using: &random))
         try boot()
     }
 
     private func bury() throws {
         // Nobody is answered any more. Whether it was done shows later.
-        for case .deletion(let cutoff, let rows, _) in asked.values {
+        for case .deletion(let cutoff, let rows, _, _) in asked.values {
             laws.deletionUnanswered(of: rows.union(laws.rows(before: cutoff)))
         }
         if isAsked { isTracking = nil }
@@ -374,6 +460,7 @@ final class World {
         }
         asked = [:]
         for endpoint in endpoints { endpoint.laws.died() }
+        if let process { statusLaws.look(process.status) }
         receiver.disconnect()
         release()
         let death = machine.bury()
@@ -381,7 +468,9 @@ final class World {
         do {
             let (holding, handles) = try machine.look { _ = try SimulatedProcess.open($0, settings) }
             if handles > 0 { laws.broken("\(handles) files are still open") }
-            laws.found(holding, isDurable: machine.isDurable || death == .kill)
+            let isDurable = machine.isDurable || death == .kill
+            laws.found(holding, isDurable: isDurable)
+            statusLaws.died(isDurable: isDurable)
         } catch {
             laws.broken("after a \(death) the database does not open: \(error)")
         }
@@ -399,7 +488,9 @@ final class World {
     }
 
     private func boot() throws {
-        if !endpoints.isEmpty, !isConcluding, later.chance(0.15) { machine.lockTokens(using: &later) }
+        starts += 1
+        var random = SeededGenerator(life.seed, .process, starts)
+        if !endpoints.isEmpty, !isConcluding, random.chance(0.15) { machine.lockTokens(using: &random) }
         while process == nil, laws.violations.isEmpty {
             machine.settle()
             memory = SimulatedMachine.memory
@@ -436,8 +527,18 @@ final class World {
     /// What happens: it is in the digest, and for who looks at one seed, with BEEKOND_WORLD_TRACE=1, in the output.
     private func trace(_ text: String) {
         let line = "\(time.iso8601) \(text)"
-        digest = line.utf8.reduce(digest) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
+        digest.enter(line.utf8)
         if Self.isTraced { print(line) }
+    }
+
+    /// A request has gone out.
+    private func sent(_ body: [UInt8], _ options: HTTPOptions, unpacked text: [UInt8]) {
+        for line in [options.url] + options.headers {
+            digest.enter(line.utf8)
+            requestsDigest.enter(line.utf8)
+        }
+        digest.enter(body)
+        requestsDigest.enter(text)
     }
 
     private static let isTraced = getenv("BEEKOND_WORLD_TRACE") != nil
@@ -450,7 +551,7 @@ final class World {
 
     private static let day = 86_400.0
 
-    private func stepClock() {
+    private func stepClock(using random: inout SeededGenerator) {
         let day = Self.day
         systemClock.error =
             [0, 0, -3600, 3600, -400 * day, 2 * day, 400 * day].randomElement(using: &random) ?? 0
@@ -460,7 +561,7 @@ final class World {
     }
 
     private func askForDeletion(before cutoff: Timestamp?) {
-        ask(.deletion(before: cutoff, rows: laws.rows(before: cutoff), at: now))
+        ask(.deletion(before: cutoff, rows: laws.rows(before: cutoff), at: now, time: time))
     }
 
     private func ask(_ question: Question) {
@@ -471,14 +572,14 @@ final class World {
             switch question {
             case .start: process?.ask(.start(token))
             case .stop: process?.ask(.stop(token))
-            case .deletion(let cutoff, _, _): process?.ask(.delete(before: cutoff, token))
+            case .deletion(let cutoff, _, _, _): process?.ask(.delete(before: cutoff, token))
             case .geofence(let id, nil): process?.ask(.removeGeofences([id], token))
             case .geofence(_, let fence?): process?.ask(.addGeofences([fence], token))
             case .seed(let endpoint, _, let tokens, _):
                 process?.post(
                     .seed(tokens, for: SettingsInForce(revision: revision, settings: settings), token),
                     to: endpoint.owner)
-            case .sync: process?.post(.sync(token), to: servers.randomElement(using: &random)?.name ?? .main)
+            case .sync(let name): process?.post(.sync(token), to: name)
             }
         if isTaken == true { asked[token] = question }
     }
@@ -497,11 +598,12 @@ final class World {
         while laws.violations.isEmpty {
             receiver.serve()
             machine.settle()
-            if process?.turn(moment, using: &random) == true {
+            if process?.turn(moment, using: &order) == true {
                 turns += 1
                 restless += 1
                 // From where it died on nothing of it is heard.
                 if machine.isDeaf { try die() } else { hear() }
+                if let process, turns % Self.turnsBetweenStatus == 0 { statusLaws.look(process.status) }
                 if turns % Self.turnsBetweenLooks == 0 { try compare() }
                 if restless > Self.mostTurns {
                     laws.broken("the threads do not come to rest at \(time.iso8601)")
@@ -519,13 +621,17 @@ final class World {
         }
     }
 
+    private static let turnsBetweenStatus = 20
     private static let turnsBetweenLooks = 1000
 
     /// The whole database, as it is, against what is known of it; not while a deletion is asked for that nobody has answered.
     private func compare() throws {
-        let isDeleting = asked.values.contains { if case .deletion = $0 { true } else { false } }
-        guard process != nil, !isDeleting, !machine.isTroubled else { return }
+        guard process != nil, !isDeleting, !machine.isTroubled, machine.isWhole else { return }
         laws.compare(try machine.look { _ = try SimulatedProcess.open($0, settings) }.0)
+    }
+
+    private var isDeleting: Bool {
+        asked.values.contains { if case .deletion = $0 { true } else { false } }
     }
 
     /// Turns without time passing; a drain of all that may be pending takes fewer.
@@ -537,8 +643,8 @@ final class World {
 
     private func move() {
         if drive.changesAt <= now {
-            drive.speed = random.chance(0.3) ? 0 : Double.random(in: 3...40, using: &random)
-            drive.changesAt = now.advanced(bySeconds: Double.random(in: 20...1200, using: &random))
+            drive.speed = road.chance(0.3) ? 0 : Double.random(in: 3...40, using: &road)
+            drive.changesAt = now.advanced(bySeconds: Double.random(in: 20...1200, using: &road))
         }
         drive.longitude += drive.speed / Self.degree
         receiver.report(
@@ -570,7 +676,12 @@ final class World {
             case .completed(let token, let result):
                 trace("answered: \(token), \(result)")
                 guard let question = asked.removeValue(forKey: token) else { continue }
-                if case .success = result { succeeded(question) } else { failed(question) }
+                if case .success = result {
+                    succeeded(question)
+                    judgeBoard(after: question)
+                } else {
+                    failed(question)
+                }
             case .crossed(let event):
                 trace("stored: \(event.id), \(event.crossing.kind) of \(event.crossing.geofence)")
                 laws.stored(
@@ -581,7 +692,28 @@ final class World {
             default: break
             }
         }
+        if process?.hasSpokenEarly == true {
+            laws.broken("the main thread is told what the board does not show yet")
+        }
         judgeTracking()
+    }
+
+    /// docs/architecture.md, "Threads": nobody is answered before the board shows it.
+    private func judgeBoard(after question: Question) {
+        guard let process else { return }
+        let isShown =
+            switch question {
+            case .start where !isAsked: process.isTracking == true
+            case .stop where !isAsked: process.isTracking == false
+            case .geofence(let id, let fence) where !isChanging(geofence: id):
+                process.geofences?[id] == fence
+            default: true
+            }
+        if !isShown { laws.broken("\(question.text) was answered, and the board does not show it") }
+    }
+
+    private func isChanging(geofence id: String) -> Bool {
+        asked.values.contains { if case .geofence(id, _) = $0 { true } else { false } }
     }
 
     /// docs/durability.md, "Small files beside the database": what was answered is so, also after a kill. A disk that gave neither
@@ -610,8 +742,8 @@ final class World {
         switch question {
         case .start: isTracking = true
         case .stop: isTracking = false
-        case .deletion(let cutoff, let rows, let moment):
-            laws.deletionAnswered(of: rows)
+        case .deletion(let cutoff, let rows, let moment, let time):
+            laws.deletionAnswered(of: rows, until: cutoff ?? time)
             // The disk has held it up.
             if moment < now { laws.deletionUnanswered(of: laws.rows(before: cutoff)) }
         case .geofence(let id, let fence):
@@ -631,7 +763,7 @@ final class World {
     private func failed(_ question: Question) {
         switch question {
         case .start, .stop: isTracking = nil
-        case .deletion(let cutoff, let rows, _):
+        case .deletion(let cutoff, let rows, _, _):
             laws.deletionUnanswered(of: rows.union(laws.rows(before: cutoff)))
         case .geofence(let id, _):
             geofences[id] = nil

@@ -14,12 +14,15 @@ PATIENCE_WITH_CHANGES = 120.0
 ROOM_WITH_CHANGES = 4 << 30
 SEED = re.compile(r"^seed (\d+)$", re.M)
 LAW = re.compile(r"^seed (\d+) broke a law: (.*)$", re.M)
+# Of a seed: simulated seconds, numbers of happenings, digests of all and of the requests.
+ENDED_SEED = re.compile(r"^seed (\d+) ended: ([\d.]+) s, happenings ([\d,]*), digest (\d+), requests (\d+)$", re.M)
 SUMMARY = re.compile(
-    r"^world: (\d+) seeds, ([\d.]+) hours, (\d+) rows, (\d+) kills, in ([\d.]+) s of a processor, digest (\d+); (.*)$", re.M)
+    r"^world: (\d+) seeds, ([\d.]+) hours, (\d+) rows, (\d+) kills, in ([\d.]+) s of a processor, digest (\d+), "
+    r"(\d+) to (\d+) kB; (.*)$", re.M)
 
 
-def run(program: str, seeds: str, is_changed: bool = False) -> tuple[str, int]:
-    """Has a child live these seeds, such as 1-100.
+def run(program: str, seeds: str, is_changed: bool = False, life: str = "") -> tuple[str, int]:
+    """Has a child live these seeds, such as 1-100, with these words of a `Life` (Tests/WorldTests/Life.swift).
 
     One whose code is changed is ended once a seed has broken a law. Returns what it has said, and its exit code; one that hangs
     is killed, which is seen at that code.
@@ -27,7 +30,7 @@ def run(program: str, seeds: str, is_changed: bool = False) -> tuple[str, int]:
     patience = PATIENCE_WITH_CHANGES if is_changed else PATIENCE
     bounds = ["prlimit", f"--as={ROOM_WITH_CHANGES}", "--core=0"] if is_changed else []
     environment = {name: value for name, value in os.environ.items() if name != "BEEKOND_WORLD_SEED"}
-    environment |= {"BEEKOND_WORLD_SEEDS": seeds, "SWIFT_DETERMINISTIC_HASHING": "1"}
+    environment |= {"BEEKOND_WORLD_SEEDS": seeds, "BEEKOND_WORLD": life, "SWIFT_DETERMINISTIC_HASHING": "1"}
     with subprocess.Popen(
             [*bounds, program, *ARGUMENTS], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             errors="replace") as child:

@@ -48,9 +48,13 @@ import Testing
     }
 
     /// docs/simulation.md, "What it sees", has what they found.
-    @Test("what a seed has found stays mended", arguments: [131, 161, 180, 264, 687] as [UInt64])
-    func mended(seed: UInt64) throws {
-        let world = try World(Life(seed))
+    @Test(
+        "what a seed has found stays mended",
+        arguments: [
+            Life(1579, seconds: 2507, destinations: 3, only: [10, 20, 30, 31, 42, 50, 70]),
+            Life(1676, seconds: 12_964, destinations: 1, only: [160, 170, 190, 220, 240, 270]),
+        ]) func mended(life: Life) throws {
+        let world = try World(life)
         try world.run()
         #expect(world.laws.violations == [])
     }

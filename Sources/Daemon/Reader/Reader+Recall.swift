@@ -53,13 +53,14 @@ extension Reader {
             while let item = sessions.recall.next { try read(item, now: now) }
             sessions.recall.isFailureNoted = false
         } catch {
-            // Reading it shows that storage works again; then it is read before the waiting fixes are written.
+            // Reading it shows that storage works again; then it is read before the waiting fixes are written. The recorder, which
+            // keeps the repair, is held by the sessions.
             let repair: Recorder.Repair? =
                 sessions.recall.isFailureNoted
                 ? nil
-                : { [store = hub.store, sessions] () throws(StorageError) in
+                : { [store = hub.store, weak sessions] () throws(StorageError) in
                     _ = try store.latestLocation()
-                    try sessions.requireReadIntent()
+                    try sessions?.requireReadIntent()
                 }
             sessions.recall.isFailureNoted = true
             recorder.note(error, now: now, repair: repair)

@@ -20,8 +20,8 @@ for seed in $(seq "$first" "$last"); do
     [ "$seed" = 11 ] && digest=$$ || digest=5
     echo "seed $seed ended: 700.5 s, happenings 10,21, digest $digest, requests 6"
 done
-echo "world: $((last - first + 1)) seeds, 1.5 hours, 10 rows, 1 kills, in 2.0 s of a processor, digest 5, 1000 to ${GROWN:-1100} kB;" \
-    "taken 3, lost 0, EIO 1"
+echo "world: $((last - first + 1)) seeds, 1.5 hours, 10 rows, 1 kills, in 2.0 s of a processor, digest 5," \
+    "1000 to ${GROWN:-1100} kB; taken 3, lost 0, EIO 1"
 """
 # Breaks a law at second 500.5 when, with at least two destinations, of its 40 happenings those with the numbers 7 and 30 happen.
 NEEDY = """#!/usr/bin/env python3
@@ -83,7 +83,8 @@ class SimulateTests(unittest.TestCase):
         done = self.run_simulate(NEEDY, "--shrink", "3")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         found = re.search(r"Life\(3, seconds: (\d+), destinations: 2, only: \[7, 30\]\)", done.stdout)
-        self.assertTrue(found and 501 <= int(found[1]) <= 561, done.stdout)
+        assert found, done.stdout
+        self.assertTrue(501 <= int(found[1]) <= 561, done.stdout)
         self.assertIn(f'SEED=3 LIFE="seconds={found[1]} destinations=2 only=7,30"', done.stdout)
         # A law that holds.
         whole = self.run_simulate(NEEDY, "--shrink", "3", "--life", "seconds=400")

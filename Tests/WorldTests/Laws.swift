@@ -16,7 +16,7 @@ final class Laws {
     private var latestCrossings: [String: (kind: Crossing.Kind, id: String)] = [:]
     /// Seconds that the gate keeps between two rows.
     var interval = 0.0
-    /// Of the row that was stored last, as long as the next may be held against it: its session, and when its fix was.
+    /// Session and time of the row that was stored last, as long as the next may be held against it.
     private var latestOfSession: (UUIDv7, Timestamp)?
     /// A deletion of all until then was answered.
     private var deletedUntil: Timestamp?

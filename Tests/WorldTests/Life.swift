@@ -13,7 +13,7 @@ struct Life {
     var only: Set<Int>?
     /// From 1 to 4; nil: drawn.
     var destinations: Int?
-    /// Of all destinations; nil: drawn.
+    /// What all destinations have; nil: drawn.
     var format: Format?
     /// Seconds between stored fixes; nil: drawn.
     var interval: Double?

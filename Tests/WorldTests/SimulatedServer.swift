@@ -60,7 +60,7 @@ final class SimulatedServer {
     /// What is to become of rows that it refuses; of no effect where it is a server for others.
     let onReject: Settings.OnReject
     private let seed: UInt64
-    /// Of the request under way.
+    /// For the request under way.
     private var random: SeededGenerator
     /// Connections in a row that were closed without an answer.
     private var closes = 0

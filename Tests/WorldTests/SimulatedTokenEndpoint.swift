@@ -53,7 +53,7 @@ final class SimulatedTokenEndpoint {
     var disturb: () -> Void = {}
     private let generators: UInt64
     private var answered = 0
-    /// Of the exchange under way.
+    /// For the exchange under way.
     private var random: SeededGenerator
     private let clock: () -> BootInstant
     private let rotation: Rotation

@@ -20,9 +20,9 @@ final class World {
     private(set) var kills = 0
     /// Bytes that SQLite held before the process.
     private var memory: Int64 = 0
-    /// Of all that has happened, and of each byte of each request: two lives from one seed have the same.
+    /// What has happened, and each byte of each request: two lives from one seed have the same.
     private(set) var digest = Digest()
-    /// Of the requests alone, unpacked: the same on other machines, too, whose zlib packs otherwise.
+    /// The requests alone, unpacked: the same on other machines, too, whose zlib packs otherwise.
     private(set) var requestsDigest = Digest()
     /// How often each has happened.
     private(set) var happened: [Happening: Int] = [:]

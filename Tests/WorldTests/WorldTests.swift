@@ -9,7 +9,7 @@ import Testing
 
 /// Lives from seeds, each held against the laws; `make simulate` runs more of them.
 @Suite("a simulated world", .serialized) struct WorldTests {
-    /// Those that `make simulate` wants; else some that are always tried, and some that the commit draws: in CI a hundred of both.
+    /// What `make simulate` wants; else some that are always tried, and some that the commit draws: in CI a hundred of both.
     private static var seeds: [UInt64] {
         if let text = getenv("BEEKOND_WORLD_SEED"), let seed = UInt64(String(cString: text)) { return [seed] }
         guard let text = getenv("BEEKOND_WORLD_SEEDS").map({ String(cString: $0) }) else {
@@ -53,7 +53,8 @@ import Testing
         arguments: [
             Life(1579, seconds: 2507, destinations: 3, only: [10, 20, 30, 31, 42, 50, 70]),
             Life(1676, seconds: 12_964, destinations: 1, only: [160, 170, 190, 220, 240, 270]),
-        ]) func mended(life: Life) throws {
+        ]) func mended(life: Life) throws
+    {
         let world = try World(life)
         try world.run()
         #expect(world.laws.violations == [])

@@ -28,17 +28,23 @@ import Testing
         let words = getenv("BEEKOND_WORLD").map { String(cString: $0) } ?? ""
         var tally = Tally()
         for seed in Self.seeds {
-            Self.tell("seed \(seed)")
-            let world = try World(Life(seed, words))
-            try world.run()
-            #expect(world.laws.violations == [], "BEEKOND_WORLD_SEED=\(seed)")
-            if let first = world.laws.violations.first { Self.tell("seed \(seed) broke a law: \(first)") }
-            Self.tell(
-                "seed \(seed) ended: \(world.seconds) s, happenings \(world.numbers.map(String.init).joined(separator: ",")), digest \(world.digest.value), "
-                    + "requests \(world.requestsDigest.value)")
-            tally.add(world)
+            try live(Life(seed, words), &tally)
+            tally.noteMemory()
         }
         Self.tell(tally.text)
+    }
+
+    private func live(_ life: Life, _ tally: inout Tally) throws {
+        Self.tell("seed \(life.seed)")
+        let world = try World(life)
+        try world.run()
+        #expect(world.laws.violations == [], "BEEKOND_WORLD_SEED=\(life.seed)")
+        if let first = world.laws.violations.first { Self.tell("seed \(life.seed) broke a law: \(first)") }
+        Self.tell(
+            "seed \(life.seed) ended: \(world.seconds) s, happenings "
+                + "\(world.numbers.map(String.init).joined(separator: ",")), digest \(world.digest.value), "
+                + "requests \(world.requestsDigest.value)")
+        tally.add(world)
     }
 
     /// At once: what comes after it may be a crash.
@@ -104,6 +110,10 @@ private struct Tally {
         counts.merge(world.machine.events, uniquingKeysWith: +)
         for (what, count) in world.happened { counts[what.rawValue, default: 0] += count }
         digest = (digest &* 31) ^ world.digest.value
+    }
+
+    /// Once a world is gone.
+    mutating func noteMemory() {
         if seeds == 10 { resident = Self.resident }
     }
 
@@ -128,7 +138,8 @@ private struct Tally {
         defer { fclose(file) }
         var line = [CChar](repeating: 0, count: 128)
         guard fgets(&line, 128, file) != nil else { return 0 }
-        let pages = String(cString: line).split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
         return pages * Int(sysconf(Int32(_SC_PAGESIZE))) / 1024
     }
 }

@@ -94,7 +94,7 @@ struct ConfigCommand: ParsableCommand {
                 let result = try client.call(
                     Wire.Configure.self, .init(settings: wanted), timeoutSeconds: 60)
                 CommonOptions.warn(ofLate: result.adopting)
-                let chosen = try common.printSettings(&client) { wanted[$0] != nil }
+                let chosen = try printSettings(common, &client) { wanted[$0] != nil }
                 for text in ConfigText.differences(chosen, from: wanted) {
                     CommonOptions.warn(Text.safe(text))
                 }
@@ -148,7 +148,7 @@ struct ConfigCommand: ParsableCommand {
                     Wire.ResetConfig.self, .init(keys: names), timeoutSeconds: 60)
                 CommonOptions.warn(ofLate: result.adopting)
                 if names.isEmpty { CommonOptions.warn("nothing was set at runtime") }
-                try common.printSettings(&client) { names.contains($0) }
+                try printSettings(common, &client) { names.contains($0) }
             }
         }
 
@@ -159,7 +159,7 @@ struct ConfigCommand: ParsableCommand {
             CommonOptions.warn(ofLate: result.adopting)
             if result.removed == 0 { CommonOptions.warn("the server has set none of that") }
             let served = Swift.Set(before.filter { $0.origin == "server" }.map(\.key))
-            try common.printSettings(&client) { all ? served.contains($0) : keys.contains($0) }
+            try printSettings(common, &client) { all ? served.contains($0) : keys.contains($0) }
         }
     }
 
@@ -196,14 +196,12 @@ struct ConfigCommand: ParsableCommand {
     }
 }
 
-extension CommonOptions {
-    /// Prints the current values of the chosen settings.
-    @discardableResult
-    fileprivate func printSettings(
-        _ client: inout ControlClient, where isChosen: (String) -> Bool
-    ) throws -> [Wire.Setting] {
-        let chosen = try client.call(Wire.GetConfig.self, .init()).settings.filter { isChosen($0.key) }
-        try print(Wire.GetConfig.Result(settings: chosen), text: ConfigText.lines(chosen))
-        return chosen
-    }
+/// Prints the current values of the chosen settings.
+@discardableResult
+private func printSettings(
+    _ common: CommonOptions, _ client: inout ControlClient, where isChosen: (String) -> Bool
+) throws -> [Wire.Setting] {
+    let chosen = try client.call(Wire.GetConfig.self, .init()).settings.filter { isChosen($0.key) }
+    try common.print(Wire.GetConfig.Result(settings: chosen), text: ConfigText.lines(chosen))
+    return chosen
 }

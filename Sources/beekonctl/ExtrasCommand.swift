@@ -30,7 +30,7 @@ struct ExtrasCommand: ParsableCommand {
         func run() throws {
             try common.run {
                 var client = try common.connect()
-                try common.print(extras: try client.call(Wire.GetExtras.self, .init()).extras)
+                try show(try client.call(Wire.GetExtras.self, .init()).extras, common)
             }
         }
     }
@@ -51,7 +51,7 @@ struct ExtrasCommand: ParsableCommand {
         func run() throws {
             try common.run {
                 let changes = try pairs.map(ExtrasText.pair)
-                try common.change { extras in
+                try change(by: common) { extras in
                     for (name, text) in changes { extras[name] = text }
                 }
             }
@@ -73,7 +73,7 @@ struct ExtrasCommand: ParsableCommand {
 
         func run() throws {
             try common.run {
-                try common.change { extras in
+                try change(by: common) { extras in
                     for name in names where extras.removeValue(forKey: name) == nil {
                         throw Failure(
                             "there is no extra \(Text.safe(name)): beekonctl extras show lists them",
@@ -85,22 +85,22 @@ struct ExtrasCommand: ParsableCommand {
     }
 }
 
-extension CommonOptions {
-    fileprivate func print(extras: [String: String]) throws {
-        if extras.isEmpty && !json {
-            CommonOptions.warn("no extras are set: beekonctl extras set name=text sets one")
-        }
-        try print(
-            Wire.GetExtras.Result(extras: extras),
-            text: ExtrasText.lines(extras, columns: CommonOptions.columns))
+private func show(_ extras: [String: String], _ common: CommonOptions) throws {
+    if extras.isEmpty && !common.json {
+        CommonOptions.warn("no extras are set: beekonctl extras set name=text sets one")
     }
+    try common.print(
+        Wire.GetExtras.Result(extras: extras),
+        text: ExtrasText.lines(extras, columns: CommonOptions.columns))
+}
 
-    /// If two clients change extras at the same time, the later one wins.
-    fileprivate func change(_ change: (inout [String: String]) throws -> Void) throws {
-        var client = try connect()
-        var extras = try client.call(Wire.GetExtras.self, .init()).extras
-        try change(&extras)
-        _ = try client.call(Wire.SetExtras.self, .init(extras: extras), timeoutSeconds: 60)
-        try print(extras: extras)
-    }
+/// If two clients change extras at the same time, the later one wins.
+private func change(
+    by common: CommonOptions, _ change: (inout [String: String]) throws -> Void
+) throws {
+    var client = try common.connect()
+    var extras = try client.call(Wire.GetExtras.self, .init()).extras
+    try change(&extras)
+    _ = try client.call(Wire.SetExtras.self, .init(extras: extras), timeoutSeconds: 60)
+    try show(extras, common)
 }

@@ -62,21 +62,19 @@ struct OdometerCommand: ParsableCommand {
                 var client = try common.connect()
                 _ = try client.call(
                     Wire.SetOdometer.self, .init(odometerMeters: metres), timeoutSeconds: 60)
-                try common.print(odometer: metres)
+                try show(odometer: metres, common)
             }
         }
     }
 }
 
-extension CommonOptions {
-    fileprivate func print(odometer metres: Int?) throws {
-        guard let metres else {
-            throw Failure(
-                "beekond does not know yet how far it was: its database cannot be read; beekonctl status says why",
-                exitCode: 75)
-        }
-        try print(
-            Wire.SetOdometer.Parameters(odometerMeters: metres),
-            text: [OdometerText.line(metres, units: units())])
+private func show(odometer metres: Int?, _ common: CommonOptions) throws {
+    guard let metres else {
+        throw Failure(
+            "beekond does not know yet how far it was: its database cannot be read; beekonctl status says why",
+            exitCode: 75)
     }
+    try common.print(
+        Wire.SetOdometer.Parameters(odometerMeters: metres),
+        text: [OdometerText.line(metres, units: common.units())])
 }

@@ -30,8 +30,8 @@ struct RejectedCommand: ParsableCommand {
 
         func run() throws {
             try common.run(for: destination.name) {
-                let count = try common.export(
-                    of: destination.name, as: common.json ? .jsonl : .table, to: nil)
+                let count = try export(
+                    of: destination.name, as: common.json ? .jsonl : .table, to: nil, common)
                 if count == 0 { CommonOptions.warn("nothing has been rejected") }
             }
         }
@@ -66,7 +66,7 @@ struct RejectedCommand: ParsableCommand {
 
         func run() throws {
             try common.run(for: destination.name) {
-                guard try common.export(of: destination.name, as: format ?? .jsonl, to: output) == 0 else {
+                guard try export(of: destination.name, as: format ?? .jsonl, to: output, common) == 0 else {
                     return
                 }
                 CommonOptions.warn(
@@ -147,47 +147,45 @@ struct RejectedCommand: ParsableCommand {
     }
 }
 
-extension CommonOptions {
-    /// Writes all dead letters of a destination to a file or to standard output, and returns their number.
-    fileprivate func export(
-        of destination: String?, as format: RejectedWriter.Format, to path: String?
-    ) throws -> Int {
-        var client = try connect()
-        let isFile = path != nil && path != "-"
-        let columns = isFile ? nil : CommonOptions.columns
-        var writer = RejectedWriter(format: format, clock: CommonOptions.clock, columns: columns)
-        let progress = Progress.onTerminal(isBusy: !isFile && columns != nil)
-        // The file is created only once the daemon has answered, so that an error leaves an existing one untouched.
-        var sink: Output?
-        var count = 0
-        do {
-            try client.stream(
-                Wire.GetRejected.self, .init(destination: destination), timeoutSeconds: 60
-            ) { page in
-                var output = try sink.take() ?? Output.to(path)
-                for line in try writer.lines(page.rejected) { try output.line(line) }
-                try output.flush()
-                count += page.rejected.count
-                progress.show("\(Quantity.count(count)) rejected")
-                sink = consume output
-                return true
-            }
-        } catch let failure as ClientFailure where count > 0 {
-            throw Failure(failure.message + "; what was written is incomplete", exitCode: failure.exitCode)
+/// Writes all dead letters of a destination to a file or to standard output, and returns their number.
+private func export(
+    of destination: String?, as format: RejectedWriter.Format, to path: String?, _ common: CommonOptions
+) throws -> Int {
+    var client = try common.connect()
+    let isFile = path != nil && path != "-"
+    let columns = isFile ? nil : CommonOptions.columns
+    var writer = RejectedWriter(format: format, clock: CommonOptions.clock, columns: columns)
+    let progress = Progress.onTerminal(isBusy: !isFile && columns != nil)
+    // The file is created only once the daemon has answered, so that an error leaves an existing one untouched.
+    var sink: Output?
+    var count = 0
+    do {
+        try client.stream(
+            Wire.GetRejected.self, .init(destination: destination), timeoutSeconds: 60
+        ) { page in
+            var output = try sink.take() ?? Output.to(path)
+            for line in try writer.lines(page.rejected) { try output.line(line) }
+            try output.flush()
+            count += page.rejected.count
+            progress.show("\(Quantity.count(count)) rejected")
+            sink = consume output
+            return true
         }
-        try sink.take()?.finish()
-        progress.show("")
-        // An empty list is also what one gets for a name that does not exist.
-        if count == 0, destination != nil {
-            _ = try client.call(Wire.GetStatus.self, .init()).status.destination(named: destination)
-        }
-        if writer.leftOut > 0 {
-            let events =
-                writer.leftOut == 1 ? "1 geofence event" : "\(Quantity.count(writer.leftOut)) geofence events"
-            CommonOptions.warn("\(events) left out: csv holds locations alone, --format jsonl has both")
-        }
-        return count
+    } catch let failure as ClientFailure where count > 0 {
+        throw Failure(failure.message + "; what was written is incomplete", exitCode: failure.exitCode)
     }
+    try sink.take()?.finish()
+    progress.show("")
+    // An empty list is also what one gets for a name that does not exist.
+    if count == 0, destination != nil {
+        _ = try client.call(Wire.GetStatus.self, .init()).status.destination(named: destination)
+    }
+    if writer.leftOut > 0 {
+        let events =
+            writer.leftOut == 1 ? "1 geofence event" : "\(Quantity.count(writer.leftOut)) geofence events"
+        CommonOptions.warn("\(events) left out: csv holds locations alone, --format jsonl has both")
+    }
+    return count
 }
 
 extension RejectedWriter.Format: ExpressibleByArgument {}

@@ -160,16 +160,20 @@ class RestoreTests(RestoreTest):
 
 @unittest.skipUnless(STRACE and not no_strace(), "needs strace, and the right to trace")
 class CutTests(RestoreTest):
+    ENDS = [state + log for state in ("", ".restoring") for log in ("", "-wal", "-shm", "-journal")] + [".lock"]
     CALLS = ("rename", "link", "unlink", "fsync", "fdatasync", "ftruncate", "write", "pwrite64", "chown", "fchown")
 
     def cut(self, name: str = "", number: int = 0) -> list:
         """One restoration, which is killed at the so-many-th call of this name; the names of those that it came to."""
         log = os.path.join(self.folder, "calls")
         fault = ["-e", f"inject={name}:signal=KILL:when={number}"] if name else []
+        database = self.under_test.database
+        # Those alone: strace counts for each thread, and which one of them wakes another is not always the same.
+        files = [part for path in (self.folder, *(database + end for end in self.ENDS)) for part in ("-P", path)]
         assert STRACE
         subprocess.run(
-            [STRACE, "-f", "-qq", "-o", log, "-e", f"trace={syscalls(*self.CALLS)}", *fault, PROGRAM, "restore",
-             "--database", self.under_test.database, self.copy], capture_output=True, timeout=120)
+            [STRACE, "-f", "-qq", "-o", log, *files, "-e", f"trace={syscalls(*self.CALLS)}", *fault, PROGRAM, "restore",
+             "--database", database, self.copy], capture_output=True, timeout=120)
         with open(log, encoding="utf-8", errors="replace") as lines:
             return [match.group(1) for line in lines if (match := re.match(r"\d+ +(\w+)\(", line))]
 

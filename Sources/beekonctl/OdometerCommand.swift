@@ -29,8 +29,8 @@ struct OdometerCommand: ParsableCommand {
         func run() throws {
             try common.run {
                 var client = try common.connect()
-                try common.print(
-                    odometer: try client.call(Wire.GetStatus.self, .init()).status.odometerMeters)
+                try show(
+                    odometer: try client.call(Wire.GetStatus.self, .init()).status.odometerMeters, common)
             }
         }
     }

@@ -236,7 +236,6 @@ func manyEdges() throws {
         let piece = EdgeTree.Edge(
             x: x, y: y, endX: x + .random(in: -reach...reach, using: &random),
             endY: y + .random(in: -reach...reach, using: &random))
-        guard isSampled(step / 6, each: 4) else { continue }
         var turned = piece
         if step % 2 == 0 { (turned.x, turned.endX) = (piece.x - 360, piece.endX - 360) }
         var found: [EdgeTree.Meeting] = []

@@ -789,6 +789,11 @@ class ScreenTests(PageTest):
         page.locator("path.fence").first.wait_for()
         page.locator("path.fence").first.hover(force=True)
         page.locator(".leaflet-tooltip").wait_for()
+        # Another one, which somebody adds, does not take the name away that is being read.
+        self.server.ask("POST", "/v1/fences", self.server.add_user("for more", "admin"), json.dumps(
+            {"name": "Ramp", "latitude": 52.522, "longitude": 13.41, "radius_meters": 80, "all": True}).encode())
+        page.locator("path.fence").nth(2).wait_for()
+        self.assertTrue(page.locator(".leaflet-tooltip").is_visible())
 
     def test_rules_that_wait_for_the_name_of_a_fence_are_named_before_it_goes(self):
         admin = self.server.add_user("for rules", "admin")

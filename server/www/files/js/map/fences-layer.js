@@ -1,19 +1,14 @@
 // The fences of the fleet, on a map: those in sight, read anew when an admin has changed the fleet.
 import { read } from "../api.js";
-import { h } from "../dom.js";
 import * as fleet from "../fleet.js";
 import { t } from "../language.js";
-import { L } from "./base.js";
-import { boundsOf, shapeOf } from "./shapes.js";
-
-/** Shapes that are drawn at once. */
-const MOST = 300;
+import { FenceShapes } from "./shapes.js";
 
 export class FencesLayer {
     /** @param device number of the vehicle whose fences are shown, with how far it is with each; undefined: all */
     constructor(map, device) {
-        Object.assign(this, { map, device, fences: [], states: new Map(), loaded: -1 });
-        this.layer = L.layerGroup().addTo(map);
+        Object.assign(this, { device, fences: [], states: new Map(), loaded: -1 });
+        this.shapes = new FenceShapes(map);
         map.on("moveend", () => this.redraw());
         this.end = fleet.follow(() => this.loaded !== fleet.loads && this.load());
         this.load();
@@ -34,14 +29,10 @@ export class FencesLayer {
 
     redraw() {
         if (this.isClosed) return;
-        this.layer.clearLayers();
-        const sight = this.map.getBounds();
-        for (const fence of this.fences.filter((one) => sight.intersects(boundsOf(one))).slice(0, MOST)) {
+        this.shapes.show(this.fences.map((fence) => {
             const { state = "taken", reason } = this.states.get(fence.id) ?? {};
-            const shape = shapeOf(fence, state === "taken" ? "fence" : "fence is-new");
-            // As an element: a name is text, whatever is in it.
-            if (shape) this.layer.addLayer(shape.bindTooltip(h("span", {}, words(fence.name, state, reason))));
-        }
+            return { fence, className: state === "taken" ? "fence" : "fence is-new", words: words(fence.name, state, reason) };
+        }));
     }
 
     close() {

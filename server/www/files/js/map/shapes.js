@@ -1,4 +1,5 @@
 // Fences: as the server's commands have them, as shapes on a map, and drawn by hand.
+import { h } from "../dom.js";
 import { distance, place } from "../format.js";
 import { plural, t } from "../language.js";
 import { L } from "./base.js";
@@ -37,6 +38,34 @@ export function shapeOf(fence, className = "fence") {
 /** What of the map it takes. */
 export const boundsOf = (fence) => (fence.polygon ? L.latLngBounds(fence.polygon.map(([lng, lat]) => [lat, lng]))
     : L.latLng(fence.latitude, fence.longitude).toBounds(2 * fence.radius_meters));
+
+/** Fences on a map that are drawn at once. */
+const MOST = 300;
+
+/** The fences in sight. One that stays as it was keeps its shape, and with it the name that somebody is reading there. */
+export class FenceShapes {
+    constructor(map, onclick) {
+        Object.assign(this, { map, onclick, drawn: new Map() });
+        this.layer = L.layerGroup().addTo(map);
+    }
+
+    /** @param views of each fence: itself, the class of its shape, and the words where somebody points at it */
+    show(views) {
+        const sight = this.map.getBounds(), before = this.drawn;
+        this.drawn = new Map();
+        for (const view of views.filter(({ fence }) => sight.intersects(boundsOf(fence))).slice(0, MOST)) {
+            const key = JSON.stringify(view), shape = before.get(key) ?? this.shape(view);
+            if (shape) this.drawn.set(key, shape);
+        }
+        for (const [key, shape] of before) if (!this.drawn.has(key)) this.layer.removeLayer(shape);
+        for (const shape of this.drawn.values()) this.layer.addLayer(shape);
+    }
+
+    shape({ fence, className, words }) {
+        // As an element: a name is text, whatever is in it.
+        return shapeOf(fence, className)?.bindTooltip(h("span", {}, words)).on("click", () => this.onclick?.(fence));
+    }
+}
 
 export const describe = (fence) => (Array.isArray(fence.polygon)
     ? plural(fence.polygon.length, "A polygon with {count} corner.", "A polygon with {count} corners.")

@@ -6,7 +6,7 @@ import * as fleet from "../fleet.js";
 import { byName, count } from "../format.js";
 import { plural, t } from "../language.js";
 import { L, makeMap, removeMap, setView, viewText } from "../map/base.js";
-import { boundsOf, describe, Pen, shapeOf } from "../map/shapes.js";
+import { boundsOf, describe, FenceShapes, Pen } from "../map/shapes.js";
 import { Marks } from "../map/vehicles-layer.js";
 import { note } from "../router.js";
 import { units } from "../units.js";
@@ -29,7 +29,7 @@ export function screen(main, parts, values) {
     main.append(h("div", { class: "beside" }, aside, element));
 
     const map = makeMap(element, t("Map of the fences"));
-    const shapes = L.layerGroup().addTo(map), marks = new Marks().addTo(map);
+    const shapes = new FenceShapes(map, ({ id }) => !editor && select(id)), marks = new Marks().addTo(map);
     let isPlaced = setView(map, values.get("at"));
     map.doubleClickZoom.disable();
     map.on("moveend", () => {
@@ -89,14 +89,8 @@ export function screen(main, parts, values) {
     }
 
     function draw() {
-        shapes.clearLayers();
-        const sight = map.getBounds();
-        for (const fence of fences.filter((one) => one.id !== editor?.id && sight.intersects(boundsOf(one))).slice(0, MOST)) {
-            const shape = shapeOf(fence, fence.id === selected ? "fence is-chosen" : "fence");
-            if (!shape) continue;
-            // As an element: a name is text, whatever is in it.
-            shapes.addLayer(shape.bindTooltip(h("span", {}, fence.name)).on("click", () => !editor && select(fence.id)));
-        }
+        shapes.show(fences.filter(({ id }) => id !== editor?.id).map((fence) => (
+            { fence, className: fence.id === selected ? "fence is-chosen" : "fence", words: fence.name })));
     }
 
     function select(id, moves) {

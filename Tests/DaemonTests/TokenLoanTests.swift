@@ -14,6 +14,8 @@ struct TokenLoanTests {
     private let shared: SharedTokens
     private let main: TokenKeeper
     private let home: TokenKeeper
+    private let files = UnreadableFiles("tokens")
+    private let endpoint = FakeTransport()
     private let now = instant(1000)
 
     init() throws {
@@ -21,13 +23,13 @@ struct TokenLoanTests {
         rig = try ReportRig()
         let shared = SharedTokens(waking: rig.port.commands.wakeup)
         self.shared = shared
-        let state = try StateDirectory(directory.file("state"))
-        let (rig, now) = (rig, now)
+        let state = try StateDirectory(directory.file("state"), on: files)
+        let (rig, now, endpoint) = (rig, now, endpoint)
         func keeper(_ port: UploaderPort) -> TokenKeeper {
             TokenKeeper(
                 store: TokenStore(directory: state, credentials: nil, destination: port.name), port: port,
                 board: rig.board, clock: wallClock(), report: rig.report, shared: shared,
-                now: now)
+                transport: { endpoint }, now: now)
         }
         main = keeper(rig.port)
         home = keeper(try UploaderPort(try #require(DestinationName("home"))))
@@ -82,6 +84,25 @@ struct TokenLoanTests {
         shared.demand(afterRefusalOf: "Bearer a0")
         #expect(main.idleDue(now: now) == now)
         #expect(main.check(isForced: false, now: now) == .due(hasToken: true))
+    }
+
+    @Test("a new pair is shown once it is on the disk, also when that takes it late")
+    func onDisk() {
+        let sync = sync(access: "a0", refreshURL: "https://api.example.com/token")
+        main.configure(sync, now: now)
+        borrow()
+        _ = main.authorise()
+        #expect(main.checkRefused(isForced: false, now: now) == .due(hasToken: true))
+        #expect(main.begin(with: RequestFactory(sync, version: "1"), isIdle: false, now: now) == nil)
+        #expect(main.advance(isStopping: false, now: now) == nil)
+        endpoint.outcomes = [.answered(200, #"{"access_token":"a1","refresh_token":"r1"}"#)]
+        files.fail(true)
+        #expect(main.advance(isStopping: false, now: now) == .unsaved)
+        #expect(main.check(isForced: false, now: now) == .unsaved)
+        #expect(home.authorise() == "Bearer a0")
+        files.fail(false)
+        #expect(main.check(isForced: false, now: now) == .usable)
+        #expect(home.authorise() == "Bearer a1")
     }
 
     @Test("one that nothing can renew is dead")

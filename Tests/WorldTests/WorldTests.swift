@@ -83,7 +83,7 @@ private struct Tally {
     private var (seconds, rows, kills) = (0.0, 0, 0)
     private var counts: [String: Int] = [:]
     private var digest: UInt64 = 0
-    private var resident = 0
+    private var heldAtTenth = 0
     private let began = clock()
 
     init() {
@@ -114,7 +114,7 @@ private struct Tally {
 
     /// Once a world is gone.
     mutating func noteMemory() {
-        if seeds == 10 { resident = Self.resident }
+        if seeds == 10 { heldAtTenth = Self.held }
     }
 
     var text: String {
@@ -123,23 +123,28 @@ private struct Tally {
         let list = counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
         return
             "world: \(seeds) seeds, \(tenths(seconds / 3600)) hours, \(rows) rows, \(kills) kills, in "
-            + "\(tenths(taken)) s of a processor, digest \(digest), \(resident) to \(Self.resident) kB; \(list)"
+            + "\(tenths(taken)) s of a processor, digest \(digest), \(heldAtTenth) to \(Self.held) kB; \(list)"
     }
 
     private func tenths(_ number: Double) -> Double { (number * 10).rounded() / 10 }
 
-    /// kB of memory of this process.
-    private static var resident: Int {
-        // What it holds, without what the largest seed has left.
-        if let trim = dlsym(nil, "malloc_trim") {
-            _ = unsafeBitCast(trim, to: (@convention(c) (Int) -> Int32).self)(0)
+    /// kB that this process has asked malloc for, and not given back. Its resident memory has what is free between those
+    /// pieces, too, and grows with the largest seed so far.
+    private static var held: Int {
+        var (text, size) = (nil as UnsafeMutablePointer<CChar>?, 0)
+        guard let symbol = dlsym(nil, "malloc_info"), let file = open_memstream(&text, &size) else {
+            return 0
         }
-        guard let file = fopen("/proc/self/statm", "r") else { return 0 }
-        defer { fclose(file) }
-        var line = [CChar](repeating: 0, count: 128)
-        guard fgets(&line, 128, file) != nil else { return 0 }
-        let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-        return pages * Int(sysconf(Int32(_SC_PAGESIZE))) / 1024
+        typealias MallocInfo = @convention(c) (Int32, UnsafeMutablePointer<FILE>) -> Int32
+        _ = unsafeBitCast(symbol, to: MallocInfo.self)(0, file)
+        fclose(file)
+        defer { free(text) }
+        guard let text else { return 0 }
+        // Of all heaps together, which come last.
+        return String(cString: text).split(separator: "\n").suffix(8).reduce(0) { sum, line in
+            let form = /^<(?:total|system) type="(fast|rest|mmap|current)".* size="(\d+)"/
+            guard let found = line.firstMatch(of: form), let bytes = Int(found.2) else { return sum }
+            return found.1 == "fast" || found.1 == "rest" ? sum - bytes / 1024 : sum + bytes / 1024
+        }
     }
 }

@@ -78,9 +78,8 @@ class Shrinking:
 
     def shorter(self, life: Life, end: End, law: str) -> tuple[Life, End]:
         """Ends as soon as it can."""
-        tried = [end.seconds] if end.seconds and (life.seconds is None or end.seconds < life.seconds) else []
-        for seconds in tried:
-            life, end = self.better(dataclasses.replace(life, seconds=seconds), law) or (life, end)
+        if end.seconds and (life.seconds is None or end.seconds < life.seconds):
+            life, end = self.better(dataclasses.replace(life, seconds=end.seconds), law) or (life, end)
         low, high = 0, life.seconds or 0
         while high - low > 60:
             middle = (low + high) // 2

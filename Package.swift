@@ -143,7 +143,7 @@ let package = Package(
                 "Base", "CSQLite", "Daemon", "DaemonConfiguration", "Envelope", "GPSD", "Linux", "SQLite",
                 "SimulatedDisk", "Storage", "Support", "Tracking", "Upload",
             ],
-            swiftSettings: settings),
+            exclude: ["README.md"], swiftSettings: settings),
 
         .target(name: "Support", path: "Tests/Support", swiftSettings: settings),
         test("Base", ["Support"]),

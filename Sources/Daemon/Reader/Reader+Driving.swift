@@ -27,7 +27,7 @@ extension Reader {
             }
         }
         if odometer.isRunning, link.isReleased { pipeline.driving.release() }
-        if !changes.isEmpty { recorder.add(newEvents(of: changes, now: now)) }
+        if !changes.isEmpty { recorder.add(newEvents(of: changes, at: hub.clock.time(now: now))) }
     }
 
     /// The file beside the database is written at each stop, and hourly.
@@ -80,7 +80,7 @@ extension Reader {
 
     private func record(_ changes: [Trips.Change], now: BootInstant) {
         guard !changes.isEmpty else { return }
-        recorder.add(newEvents(of: changes, now: now))
+        recorder.add(newEvents(of: changes, at: hub.clock.time(now: now)))
         if recorder.retryAt == nil || recorder.isRetryDue(now) { flush(now: now) }
     }
 
@@ -99,9 +99,10 @@ extension Reader {
     }
 
     /// What trips that begin or end leave behind, with the one that is under way after that.
-    func newEvents(of changes: [Trips.Change], now: BootInstant) -> NewEvents {
-        let present = hub.clock.time(now: now)
-        let home = eventHome(at: present)
+    ///
+    /// - Parameter time: of the fix that tells of it, as other rows may grow old by what is written with a fix; else the present.
+    func newEvents(of changes: [Trips.Change], at time: Timestamp) -> NewEvents {
+        let home = eventHome(at: time)
         var ended: [Trip] = []
         let events = changes.map { change in
             switch change {
@@ -120,7 +121,7 @@ extension Reader {
         }
         var new = NewEvents(
             events: [], changes: [], session: home.id, sessionStartedAt: home.startedAt,
-            isTracking: sessions.session != nil, extras: extras.json, time: present, prunesByAge: false,
+            isTracking: sessions.session != nil, extras: extras.json, time: time, prunesByAge: false,
             vehicleEvents: events)
         new.trips = NewTrips(ended: ended, open: pipeline.driving.trip)
         return new

@@ -64,7 +64,7 @@ extension Reader {
         fences.eventSession = decision.eventSession
         for (token, location) in decision.answers { answer(token, .success(location)) }
         defer { keepOdometer(now: now) }
-        if !decision.trips.isEmpty { decision.add(newEvents(of: decision.trips, now: now)) }
+        if !decision.trips.isEmpty { decision.add(newEvents(of: decision.trips, at: fix.time)) }
         // Asked for locations that are stored, and for no other fix.
         decision.location?.location.battery = battery.present(now: now)
         vehicle?.decided(decision.location?.location, now: now)

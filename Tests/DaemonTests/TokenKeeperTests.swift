@@ -149,6 +149,31 @@ struct TokenKeeperTests {
         #expect(next.advice == nil)
     }
 
+    @Test("what is configured while tokens cannot be read is used in its order", arguments: [false, true])
+    func configuredMeanwhile(areStored: Bool) throws {
+        let folder = try TemporaryDirectory()
+        if areStored {
+            try Self.keeper(folder, rig).configure(sync(access: "stored"), now: now)
+        }
+        let files = UnreadableFiles("tokens")
+        let other = try Self.keeper(folder, rig, on: files)
+        files.fail(true)
+        for (access, host) in [("a0", "api"), ("a1", "new"), ("a1", "newest")] {
+            var moved = sync(access: access)
+            moved.url = "https://\(host).example.com/locations"
+            other.configure(moved, now: now)
+        }
+        #expect(other.authorise() == nil)
+        files.fail(false)
+        // Those of the configuration were given for the host before.
+        #expect(other.check(isForced: false, now: now) == .dead)
+        #expect(other.authorise() == nil)
+        var back = sync(access: "a2")
+        back.url = "https://newest.example.com/locations"
+        other.configure(back, now: now)
+        #expect(other.authorise() == "Bearer a2")
+    }
+
     @Test("tokens that the disk does not give are read again later", arguments: ["tokens", "beekond.key"])
     func unreadable(name: String) throws {
         keeper.configure(sync(), now: now)

@@ -24,6 +24,9 @@ final class TokenKeeper {
     private static let loadPause = 60.0
     /// What the configuration says of credentials.
     private var plan: AuthPlan?
+    /// What it has said since what is stored could not be read, the present last: tokens belong to the host for which they came.
+    private var unreadPlans: [AuthPlan] = []
+    private static let mostUnreadPlans = 16
     private let shared: SharedTokens?
     /// Makes what takes a request over a connection of its own.
     private let transport: () -> (any HTTPTransport)?
@@ -281,7 +284,7 @@ final class TokenKeeper {
             load(now: now)
         }
         let (before, tokens) = (authenticator.record.death, authenticator.record.tokens)
-        authenticator.configure(plan)
+        takeUpPlans()
         // An exchange goes on by the settings that it was begun with, as long as its answer is of use by the new ones.
         if plan == nil || loan != nil || authenticator.record.tokens != tokens { breakOff() }
         save(now: now)
@@ -321,9 +324,21 @@ final class TokenKeeper {
         guard loadDue != nil, plan != nil else { return }
         load(now: now)
         guard loadDue == nil else { return }
-        authenticator.configure(plan)
+        takeUpPlans()
         save(now: now)
         lend(now: now)
+    }
+
+    /// One after the other, as if everything could always have been read.
+    private func takeUpPlans() {
+        if loadDue != nil {
+            if let plan, plan != unreadPlans.last { unreadPlans.append(plan) }
+            if unreadPlans.count > Self.mostUnreadPlans { unreadPlans.removeFirst() }
+        } else {
+            for earlier in unreadPlans { authenticator.configure(earlier) }
+            unreadPlans = []
+        }
+        authenticator.configure(plan)
     }
 
     /// From now on uses the tokens that an administrator has given; they are on the disk when this returns.
@@ -341,7 +356,7 @@ final class TokenKeeper {
         board.note(renewed: "tokens")
         seeded.saved()
         authenticator = seeded
-        loadDue = nil
+        (loadDue, unreadPlans) = (nil, [])
         // Whatever it brings is of tokens that are gone.
         exchange = nil
         lend(now: now)

@@ -22,8 +22,8 @@ final class Laws {
     private var deletedUntil: Timestamp?
     /// Whether a deletion is under way.
     var isDeleting: () -> Bool = { false }
-    /// Whether a COMMIT may have failed lately.
-    var mayHaveFailed: () -> Bool = { false }
+    /// Whether rows may be stored that nobody has been told of yet: a COMMIT may have failed lately, or a turn has come in between.
+    var mayBeUnannounced: () -> Bool = { false }
     /// Rows that were sent before they were announced.
     private var early: Set<String> = []
     /// Rows that the user has deleted, which was answered.
@@ -180,7 +180,7 @@ final class Laws {
     /// all the same (seed 687): then it is, is sent, and is announced when the reader tries again.
     fileprivate func sent(_ rows: Set<String>, in batch: String) {
         let unknown = rows.filter { stored[$0] == nil }
-        if let first = unknown.min(), !mayHaveFailed() {
+        if let first = unknown.min(), !mayBeUnannounced() {
             broken("batch \(batch) has row \(first), which nobody has stored")
         }
         early.formUnion(unknown)

@@ -80,7 +80,7 @@ enum Happening: String, CaseIterable {
 
 extension SeededGenerator {
     /// Who draws random numbers.
-    enum Stream: UInt64 { case vehicle, timeline, happening, order, road, process, exchange }
+    enum Stream: UInt64 { case vehicle, timeline, happening, order, road, process, exchange, nesting }
 
     /// A stream of its own: what it gives does not depend on how much others have drawn. So a life that leaves something out is
     /// otherwise like the whole one, as far as nothing follows from it.

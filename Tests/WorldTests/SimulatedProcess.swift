@@ -22,6 +22,16 @@ final class SimulatedProcess {
     private var hasRead = false
     private let files: SimulatedFiles
     private let lock: any OpenedFile
+    private let nesting: Nesting
+    /// Threads amid a turn, the innermost last: more than one where others have come in between.
+    private var running: [Int] = []
+    /// What the main thread was told by turns in between.
+    private var heard: [MainMessage] = []
+    /// Another thread may come in between.
+    private var isInterruptible = false
+    private(set) var nestedTurns = 0
+    /// When the turn that is under way began.
+    private var now = instant(0)
 
     /// What must be gone with the process.
     struct Remains {
@@ -56,14 +66,15 @@ final class SimulatedProcess {
     init(
         files: SimulatedFiles, settings: Settings, revision: Int, clock: @escaping () -> BootInstant,
         moment: Moment,
-        receiver: SimulatedReceiver, servers: [SimulatedServer], random seed: UInt64
+        receiver: SimulatedReceiver, servers: [SimulatedServer], nesting: Nesting, random seed: UInt64
     ) throws {
+        self.nesting = nesting
         var generator = SeededGenerator(seed: seed)
         let random = RandomSource { generator.next() }
         self.files = files
         let place = try StateDirectory(SimulatedMachine.directory, on: files)
         lock = try place.lock()
-        let store = try Self.open(files, settings)
+        let store = try Self.open(files, settings) { nesting.reached() }
         hub = try Hub(
             store: store, files: SmallFiles(place), clock: WallClock(moment), startedAt: moment.boot)
         hub.board.hasListeners.store(true, ordering: .relaxed)
@@ -81,17 +92,22 @@ final class SimulatedProcess {
                 let uploader = Uploader(
                     port: port, hub: hub, inForce: inForce, installID: "i",
                     tokens: TokenStore(directory: place, credentials: nil, destination: server.name),
-                    transport: { SimulatedTransport(server, clock: clock) }, random: random, now: moment.boot)
+                    transport: { SimulatedTransport(server, clock: clock, seam: nesting.reached) },
+                    random: random, now: moment.boot)
             else { throw SetUpFailed(operation: "start", code: 0) }
             uploaders.append(uploader)
         }
         self.uploaders = uploaders
         rests = Array(repeating: .none, count: 1 + uploaders.count)
+        nesting.interrupt = { [unowned self] in interrupt() }
     }
 
     /// Opens the database, as a start does.
-    static func open(_ files: SimulatedFiles, _ settings: Settings) throws -> Store {
-        try Store(directory: SimulatedMachine.directory, options: StoreOptions(settings), on: files)
+    static func open(
+        _ files: SimulatedFiles, _ settings: Settings, seam: (@Sendable () -> Void)? = nil
+    ) throws -> Store {
+        try Store(
+            directory: SimulatedMachine.directory, options: StoreOptions(settings), on: files, seam: seam)
     }
 
     /// Rows that a server has not acknowledged, of the destination that has most.
@@ -161,33 +177,72 @@ final class SimulatedProcess {
         }
     }
 
-    func messages() -> [MainMessage] { hub.main.takeAll() }
+    func messages() -> [MainMessage] {
+        defer { heard = [] }
+        return heard + hub.main.takeAll()
+    }
+
+    /// The main thread has yet to be told of something that others may see already.
+    var hasMoreToTell: Bool { running.count > 1 || !heard.isEmpty }
 
     /// One turn of a thread that has something to do, whichever is chosen.
     ///
     /// - Returns: false when none has.
     func turn(_ moment: Moment, using random: inout SeededGenerator) -> Bool {
-        let now = moment.boot
-        guard let next = rests.indices.filter({ Self.isDue(rests[$0], now) }).randomElement(using: &random)
-        else { return false }
+        guard let next = due(moment.boot).randomElement(using: &random) else { return false }
         hub.clock.begin(moment)
-        if next == 0 {
-            rests[next] = turn(reader, rests[next], now)
-            hasRead = true
-        } else {
-            rests[next] = turn(uploaders[next - 1], rests[next], now)
-        }
+        now = moment.boot
+        turn(of: next)
         return true
     }
 
-    private func turn(_ thread: some Turns, _ rest: Rest, _ now: BootInstant) -> Rest {
-        let next = thread.turn(now: now, stopwatch: Stopwatch { now }, after: rest)
-        // docs/architecture.md, "Threads": nobody is told before the board shows it.
-        if !hub.main.isEmpty { hasSpokenEarly = true }
+    /// Threads that have something to do, and are not amid a turn.
+    private func due(_ now: BootInstant) -> [Int] {
+        rests.indices.filter { !running.contains($0) && Self.isDue(rests[$0], now) }
+    }
+
+    private func turn(of thread: Int) {
+        running.append(thread)
+        defer { running.removeLast() }
+        rests[thread] =
+            thread == 0 ? turn(reader, rests[thread]) : turn(uploaders[thread - 1], rests[thread])
+        if thread == 0 { hasRead = true }
+    }
+
+    private func turn(_ thread: some Turns, _ rest: Rest) -> Rest {
+        isInterruptible = true
+        let stopwatch = Stopwatch { [unowned self] in
+            nesting.reached()
+            return now
+        }
+        let next = thread.turn(now: now, stopwatch: stopwatch, after: rest)
+        judgeSilence()
+        nesting.reached()
         thread.publish(now: now)
+        nesting.reached()
+        isInterruptible = false
         thread.answer()
         return next ?? Rest()
     }
+
+    /// docs/architecture.md, "Threads": nobody is told before the board shows it.
+    private func judgeSilence() {
+        if !hub.main.isEmpty { hasSpokenEarly = true }
+    }
+
+    /// Another thread has a whole turn amid that of the one that runs, which holds no lock here.
+    private func interrupt() {
+        guard isInterruptible, running.count < Self.mostAmid else { return }
+        guard let next = nesting.chosen(of: due(now)) else { return }
+        judgeSilence()
+        nestedTurns += 1
+        turn(of: next)
+        isInterruptible = true
+        heard += hub.main.takeAll()
+    }
+
+    /// Turns within turns.
+    private static let mostAmid = 3
 
     private static func isDue(_ rest: Rest, _ now: BootInstant) -> Bool {
         if let end = rest.end, end <= now { return true }
@@ -195,4 +250,24 @@ final class SimulatedProcess {
         rest.wait(seconds: 0)
         return (0..<8).contains { rest.isReadable($0) || rest.isWritable($0) }
     }
+}
+
+/// Seams: places in a turn at which no lock is held, so that another thread's turn may come in between. These are before and after
+/// each operation of the store, before the answer to a request is taken, wherever a turn looks how long it takes, and before and
+/// after its snapshot is published.
+final class Nesting: @unchecked Sendable {
+    /// How probable it is that another thread comes in between.
+    private let chance: Double
+    private var random: SeededGenerator
+    var interrupt: () -> Void = {}
+
+    init(chance: Double, _ random: SeededGenerator) {
+        (self.chance, self.random) = (chance, random)
+    }
+
+    func reached() {
+        if chance > 0, random.chance(chance) { interrupt() }
+    }
+
+    func chosen(of threads: [Int]) -> Int? { threads.randomElement(using: &random) }
 }

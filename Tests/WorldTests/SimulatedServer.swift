@@ -209,6 +209,9 @@ final class SimulatedTransport: HTTPTransport {
     private let server: SimulatedServer
     /// The time by now.
     private let clock: () -> BootInstant
+    /// Called before an answer is taken. A request goes out at once: what it says of tokens may not be older than what another has
+    /// said meanwhile.
+    private let seam: () -> Void
     private var request: (body: [UInt8], options: HTTPOptions)?
     /// Nothing is heard any more: the process has died.
     private var isDeaf = false
@@ -218,9 +221,8 @@ final class SimulatedTransport: HTTPTransport {
     /// The batch before on this connection.
     private var earlier: String?
 
-    init(_ server: SimulatedServer, clock: @escaping () -> BootInstant) {
-        self.server = server
-        self.clock = clock
+    init(_ server: SimulatedServer, clock: @escaping () -> BootInstant, seam: @escaping () -> Void) {
+        (self.server, self.clock, self.seam) = (server, clock, seam)
     }
 
     var unrequested: Int { 0 }
@@ -235,6 +237,7 @@ final class SimulatedTransport: HTTPTransport {
     }
 
     func advance() -> HTTPClient.Progress {
+        if request == nil { seam() }
         if let request {
             self.request = nil
             let (goes, isHeard) = server.post()

@@ -59,6 +59,9 @@ import Testing
         arguments: [
             Life(1579, seconds: 2507, destinations: 3, only: [10, 20, 30, 31, 42, 50, 70]),
             Life(1676, seconds: 12_964, destinations: 1, only: [160, 170, 190, 220, 240, 270]),
+            Life(2285, seconds: 4025, destinations: 1, only: [70, 90, 91, 100]),
+            Life(2839, seconds: 1166, destinations: 2),
+            Life(2922, seconds: 51, destinations: 3, only: [10]),
         ]) func mended(life: Life) throws
     {
         let world = try World(life)
@@ -100,6 +103,7 @@ private struct Tally {
         seconds += world.seconds
         rows += world.laws.stored.count
         kills += world.kills
+        counts["turns amid another", default: 0] += world.nestedTurns
         for server in world.servers {
             for (fate, count) in server.fates { counts[fate.rawValue, default: 0] += count }
             counts[server.format.rawValue, default: 0] += 1

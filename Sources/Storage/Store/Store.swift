@@ -35,18 +35,25 @@ package final class Store: Sendable {
     private let state: Mutex<StoreState>
     /// Outside the state, because readers must not wait for a write that the disk holds up.
     private let published = Mutex(StoreCounts())
+    /// Called before and after each operation, while the lock is not held.
+    private let seam: (@Sendable () -> Void)?
 
     /// Opens `beekon.db` in the state directory, making it when it is missing. A damaged one is moved aside.
     ///
     /// A disk that is full or fails is no reason not to start: the first operation opens it, when it can.
     ///
-    /// - Parameter files: where that directory is.
+    /// - Parameters:
+    ///   - files: where that directory is.
+    ///   - seam: called before and after each operation, while no lock is held: where something that simulates threads lets
+    ///     another one come in between.
     /// - Throws: `newerSchema`, and what no waiting can mend.
     package convenience init(
-        directory: String, options: StoreOptions, on files: any Files = SystemFiles()
+        directory: String, options: StoreOptions, on files: any Files = SystemFiles(),
+        seam: (@Sendable () -> Void)? = nil
     ) throws(StorageError) {
         try self.init(
-            directory: directory, options: options, checkpointPages: Writer.checkpointPages, on: files)
+            directory: directory, options: options, checkpointPages: Writer.checkpointPages, on: files,
+            seam: seam)
     }
 
     /// - Parameters:
@@ -55,9 +62,9 @@ package final class Store: Sendable {
     init(
         directory: String, options: StoreOptions, checkpointPages: Int,
         largeTable: Int = StoredTallies.largeTable,
-        on files: any Files = SystemFiles()
+        on files: any Files = SystemFiles(), seam: (@Sendable () -> Void)? = nil
     ) throws(StorageError) {
-        self.files = files
+        (self.files, self.seam) = (files, seam)
         path = directory + "/beekon.db"
         state = Mutex(
             StoreState(
@@ -142,7 +149,9 @@ package final class Store: Sendable {
     func insert<Result: Sendable>(
         _ name: RowName?, _ body: @Sendable (inout Writer, Bool) throws(SQLiteError) -> Result
     ) throws(StorageError) -> Result {
-        try state.withLock { (state) throws(StorageError) in
+        seam?()
+        defer { seam?() }
+        return try state.withLock { (state) throws(StorageError) in
             defer { publish(&state) }
             let mayExist = state.doubts.hasFailed
             state.doubts.unsure = name
@@ -165,7 +174,9 @@ package final class Store: Sendable {
     func perform<Result: Sendable>(
         _ operation: String, _ body: @Sendable (inout Writer) throws(SQLiteError) -> Result
     ) throws(StorageError) -> Result {
-        try state.withLock { (state) throws(StorageError) in
+        seam?()
+        defer { seam?() }
+        return try state.withLock { (state) throws(StorageError) in
             defer { publish(&state) }
             return try state.perform(operation, body)
         }
@@ -175,7 +186,9 @@ package final class Store: Sendable {
     func performAtAnyCost<Result: Sendable>(
         _ operation: String, _ body: @Sendable (inout Writer) throws(SQLiteError) -> Result
     ) throws(StorageError) -> Result {
-        try state.withLock { (state) throws(StorageError) in
+        seam?()
+        defer { seam?() }
+        return try state.withLock { (state) throws(StorageError) in
             defer { publish(&state) }
             do throws(StorageError) {
                 let result = try state.perform(operation, body)
@@ -192,7 +205,9 @@ package final class Store: Sendable {
     func performSilently(
         _ operation: String, _ body: @Sendable (inout Writer) throws(SQLiteError) -> (rows: Int, lost: Int)
     ) throws(StorageError) -> Int {
-        try state.withLock { (state) throws(StorageError) in
+        seam?()
+        defer { seam?() }
+        return try state.withLock { (state) throws(StorageError) in
             defer { publish(&state) }
             let result = try state.perform(operation, body)
             state.news.losses.dropped -= result.lost

@@ -63,8 +63,15 @@ package struct StateDirectory: Sendable {
         if geteuid() == 0 { try new.give(to: owner, group) }
         try new.write(bytes)
         try new.synchronise()
-        if movingOldAside { _ = try moveAside(name) }
-        try files.rename(temporary, to: file(name))
+        let aside = movingOldAside ? try rename(aside: name) : nil
+        do throws(SystemError) {
+            try files.rename(temporary, to: file(name))
+        } catch {
+            // Without either of them the next start would find nothing.
+            if let aside { try? files.rename(aside, to: file(name)) }
+            throw error
+        }
+        // One for both: a disk that fails between them leaves the new one in its place.
         try directory.synchronise()
     }
 
@@ -75,6 +82,13 @@ package struct StateDirectory: Sendable {
     /// - Returns: the new path.
     /// - Throws: also when 99 such names are taken (EEXIST).
     package func moveAside(_ name: String) throws(SystemError) -> String {
+        let target = try rename(aside: name)
+        try synchronise()
+        return target
+    }
+
+    /// - Returns: the new path, also where there is nothing to rename.
+    private func rename(aside name: String) throws(SystemError) -> String {
         for number in 1...99 {
             let target = file("\(name).aside-\(number)")
             guard try !files.exists(target) else { continue }
@@ -84,7 +98,6 @@ package struct StateDirectory: Sendable {
                 if error.code == ENOENT { return target }
                 throw error
             }
-            try synchronise()
             return target
         }
         throw SystemError("rename " + file(name), code: EEXIST)

@@ -1,5 +1,6 @@
 import Glibc
 import Support
+import Synchronization
 import Testing
 
 @testable import Linux
@@ -28,6 +29,48 @@ func cutBeforeRename() throws {
     #expect(try directory.read("intent.json") == Array("old".utf8))
     try directory.replace("intent.json", with: Array("new".utf8))
     #expect(try directory.read("intent.json") == Array("new".utf8))
+}
+
+@Test("a disk that fails while the old file makes way for the new one leaves the old", arguments: 1...2)
+func failingRename(number: Int) throws {
+    let temporary = try TemporaryDirectory()
+    let directory = try StateDirectory(temporary.path, on: FailingRenames(number))
+    try StateDirectory(temporary.path).replace("tokens", with: Array("old".utf8))
+    #expect(throws: SystemError.self) {
+        try directory.replace("tokens", with: Array("new".utf8), movingOldAside: true)
+    }
+    #expect(try directory.read("tokens") == Array("old".utf8))
+    try directory.replace("tokens", with: Array("new".utf8), movingOldAside: true)
+    #expect(try directory.read("tokens") == Array("new".utf8))
+    #expect(try directory.read("tokens.aside-1") == Array("old".utf8))
+}
+
+/// Files of which one, the n-th from now on, cannot be renamed.
+private final class FailingRenames: Files {
+    private let system = SystemFiles()
+    private let left: Atomic<Int>
+
+    init(_ number: Int) { left = Atomic(number) }
+
+    func rename(_ path: String, to target: String) throws(SystemError) {
+        guard left.subtract(1, ordering: .relaxed).newValue != 0 else {
+            throw SystemError("rename \(path)", code: EIO)
+        }
+        try system.rename(path, to: target)
+    }
+
+    func open(_ path: String, _ opening: FileOpening) throws(SystemError) -> any OpenedFile {
+        try system.open(path, opening)
+    }
+
+    var vfs: String? { system.vfs }
+    func status(_ path: String) throws(SystemError) -> FileStatus? { try system.status(path) }
+    func isWritable(_ path: String) -> Bool { system.isWritable(path) }
+    func names(in directory: String) throws(SystemError) -> [String] { try system.names(in: directory) }
+    func remove(_ path: String) throws(SystemError) { try system.remove(path) }
+    func makeDirectory(_ path: String) throws(SystemError) -> String { try system.makeDirectory(path) }
+    func freeSpace(in directory: String) -> Int? { system.freeSpace(in: directory) }
+    func time() -> Int64 { system.time() }
 }
 
 @Test("whoever reads while a file is replaced finds the old content or the new, whole")

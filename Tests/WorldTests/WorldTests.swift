@@ -57,6 +57,7 @@ import Testing
     @Test(
         "what a seed has found stays mended",
         arguments: [
+            Life(424, seconds: 2622, only: [20, 34, 44, 60, 61, 63, 65, 1_000_161]),
             Life(1579, seconds: 2507, destinations: 3, only: [10, 20, 30, 31, 42, 50, 70]),
             Life(1676, seconds: 12_964, destinations: 1, only: [160, 170, 190, 220, 240, 270]),
             Life(2285, seconds: 4025, destinations: 1, only: [70, 90, 91, 100]),

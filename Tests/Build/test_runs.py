@@ -157,28 +157,24 @@ case " {' '.join(map(str, seeds))} " in *" $seed "*) echo "seed $seed broke a la
         program.chmod(0o755)
         return mock.patch.object(self.test.drawn, "build_parent", lambda: str(program))
 
-    def test_what_the_parent_breaks_too_is_no_fault_of_the_commit(self):
-        def lives(*seeds: int, and_more: str = ""):
-            words = "".join(f"seed {seed}\nseed {seed} broke a law: 2 rows are lost\n" for seed in seeds)
-            return self.result("WorldTests", words + self.SWIFT.format(
-                '✘ Test "what is stored arrives" failed after 1 seconds with 1 issue.\n' + and_more), 1)
+    def test_what_the_parent_breaks_too_is_told(self):
+        def told(*seeds: int, words: str = "2 rows are lost") -> list:
+            lives = "".join(f"seed {seed}\nseed {seed} broke a law: {words}\n" for seed in seeds)
+            result = self.result("WorldTests", lives, 1)
+            lines = self.test.older_faults([self.result("BaseTests", "", 1), result])
+            self.assertGreater(result.failed, 0)
+            return [int(line.split()[1]) for line in lines]
 
         with mock.patch.dict(os.environ, {"CI": "1"}):
-            for seeds, at_parent, excused in (
-                    ((4711,), (4711,), True), ((4711, 815), (815, 4711), True), ((4711,), (), False),
-                    ((4711, 815), (4711,), False), ((7,), (7,), False), (tuple(range(200, 210)), tuple(range(200, 210)), False)):
+            for seeds, at_parent, both in (((4711,), (4711,), [4711]), ((4711, 815), (815, 4711), [815, 4711]), ((4711,), (), []),
+                                           ((4711, 815), (4711,), [4711]), ((7, 815), (7, 815), [815])):
                 with self.subTest(seeds=seeds, at_parent=at_parent), self.parent(*at_parent):
-                    result = lives(*seeds)
-                    told = self.test.excuse_older([self.result("BaseTests", "", 1), result])
-                    self.assertEqual((result.failed, len(told)), (0, len(seeds)) if excused else (1, 0))
-            with self.parent(4711):
-                # Another test that failed, a crash, and a run for somebody who works on it.
-                for result in (lives(4711, and_more='✘ Test "mended" failed after 1 seconds with 1 issue.\n'),
-                               self.result("WorldTests", "seed 4711\nseed 4711 broke a law: x\nFatal error\n", -5)):
-                    self.assertEqual(self.test.excuse_older([result]), [])
-                    self.assertGreater(result.failed, 0)
+                    self.assertEqual(told(*seeds), both)
+            with self.parent(*range(200, 210)):
+                self.assertEqual(told(*range(200, 210)), [], "so many are the change's")
+                self.assertEqual(told(200, words="the threads do not come to rest"), [], "another law")
         with mock.patch.dict(os.environ, {"CI": ""}), self.parent(4711):
-            self.assertEqual(self.test.excuse_older([lives(4711)]), [])
+            self.assertEqual(told(4711), [])
 
     def test_each_part_has_its_time(self):
         for name, taken in self.test.stored_seconds().items():

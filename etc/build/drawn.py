@@ -1,4 +1,4 @@
-"""Seeds that a commit draws for the simulated world, and that break a law: a seed that breaks one at the parent commit, too, has
+"""Seeds that a commit draws for the simulated world, and that break a law: one that breaks the same at the parent commit has
 found a fault that was there before."""
 from __future__ import annotations
 
@@ -17,21 +17,19 @@ MOST = 5
 
 
 def at_parent(text: str) -> dict[int, str]:
-    """What WorldTests has said: the seeds that broke a law, and which law each of these breaks at the parent; empty where one of
-    them breaks none there, or nobody can know."""
-    seeds = {int(seed) for seed, _ in simulated.LAW.findall(text)}
-    if not seeds or min(seeds) <= ALWAYS or len(seeds) > MOST:
+    """Of the seeds that broke a law, as WorldTests has said: those that break the same one at the parent, with its words."""
+    drawn = {int(seed): words for seed, words in simulated.LAW.findall(text) if int(seed) > ALWAYS}
+    if not drawn or len(drawn) > MOST:
         return {}
     try:
         program = build_parent()
         if not program:
             return {}
-        lives = {seed: simulated.LAW.search(simulated.run(program, f"{seed}-{seed}")[0]) for seed in sorted(seeds)}
+        lives = {seed: simulated.LAW.search(simulated.run(program, f"{seed}-{seed}")[0]) for seed in sorted(drawn)}
     finally:
         shutil.rmtree(WORK, ignore_errors=True)
         subprocess.run(["git", "-C", ROOT, "worktree", "prune"], check=False)
-    found = {seed: life[2] for seed, life in lives.items() if life}
-    return found if len(found) == len(seeds) else {}
+    return {seed: life[2] for seed, life in lives.items() if life and simulated.law(life[2]) == simulated.law(drawn[seed])}
 
 
 def build_parent() -> str | None:

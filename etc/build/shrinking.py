@@ -3,7 +3,6 @@ that happens after the other."""
 from __future__ import annotations
 
 import dataclasses
-import re
 import sys
 
 import simulated
@@ -71,7 +70,7 @@ class Shrinking:
         if ended and not broken:
             return None
         words = broken[2] if broken else simulated.end(text, code)
-        law = re.sub(r"\b[0-9a-f]+(-[0-9a-f]+)+\b|\d[\d.:TZ-]*", "N", words)
+        law = simulated.law(words)
         if not ended:
             return End(law, words, 0, ())
         return End(law, words, int(float(ended[2])) + 1, tuple(int(number) for number in ended[3].split(",") if number))

@@ -52,6 +52,11 @@ def run(program: str, seeds: str, is_changed: bool = False, life: str = "") -> t
     return "".join(lines), code
 
 
+def law(words: str) -> str:
+    """Which law was broken, without names and numbers."""
+    return re.sub(r"\b[0-9a-f]+(-[0-9a-f]+)+\b|\d[\d.:TZ-]*", "N", words)
+
+
 # How a child ends that breaks no law.
 ENDED = "the child "
 

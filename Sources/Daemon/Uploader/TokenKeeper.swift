@@ -24,7 +24,7 @@ final class TokenKeeper {
     private static let loadPause = 60.0
     /// What the configuration says of credentials.
     private var plan: AuthPlan?
-    /// What it has said since what is stored could not be read, the present last: tokens belong to the host for which they came.
+    /// What it has said since what is stored could not be read, in that order: tokens belong to the host for which they came.
     private var unreadPlans: [AuthPlan] = []
     private static let mostUnreadPlans = 16
     private let shared: SharedTokens?
@@ -332,8 +332,10 @@ final class TokenKeeper {
     /// One after the other, as if everything could always have been read.
     private func takeUpPlans() {
         if loadDue != nil {
-            if let plan, plan != unreadPlans.last { unreadPlans.append(plan) }
-            if unreadPlans.count > Self.mostUnreadPlans { unreadPlans.removeFirst() }
+            // The first ones count most: what they brought, others must not take elsewhere.
+            if let plan, plan != unreadPlans.last, unreadPlans.count < Self.mostUnreadPlans {
+                unreadPlans.append(plan)
+            }
         } else {
             for earlier in unreadPlans { authenticator.configure(earlier) }
             unreadPlans = []

@@ -149,10 +149,7 @@ package final class Store: Sendable {
     func insert<Result: Sendable>(
         _ name: RowName?, _ body: @Sendable (inout Writer, Bool) throws(SQLiteError) -> Result
     ) throws(StorageError) -> Result {
-        seam?()
-        defer { seam?() }
-        return try state.withLock { (state) throws(StorageError) in
-            defer { publish(&state) }
+        try operate { (state) throws(StorageError) in
             let mayExist = state.doubts.hasFailed
             state.doubts.unsure = name
             let result = try state.perform("insert") { (writer) throws(SQLiteError) in
@@ -174,11 +171,8 @@ package final class Store: Sendable {
     func perform<Result: Sendable>(
         _ operation: String, _ body: @Sendable (inout Writer) throws(SQLiteError) -> Result
     ) throws(StorageError) -> Result {
-        seam?()
-        defer { seam?() }
-        return try state.withLock { (state) throws(StorageError) in
-            defer { publish(&state) }
-            return try state.perform(operation, body)
+        try operate { (state) throws(StorageError) in
+            try state.perform(operation, body)
         }
     }
 
@@ -186,10 +180,7 @@ package final class Store: Sendable {
     func performAtAnyCost<Result: Sendable>(
         _ operation: String, _ body: @Sendable (inout Writer) throws(SQLiteError) -> Result
     ) throws(StorageError) -> Result {
-        seam?()
-        defer { seam?() }
-        return try state.withLock { (state) throws(StorageError) in
-            defer { publish(&state) }
+        try operate { (state) throws(StorageError) in
             do throws(StorageError) {
                 let result = try state.perform(operation, body)
                 state.ballast.hold()
@@ -205,13 +196,22 @@ package final class Store: Sendable {
     func performSilently(
         _ operation: String, _ body: @Sendable (inout Writer) throws(SQLiteError) -> (rows: Int, lost: Int)
     ) throws(StorageError) -> Int {
+        try operate { (state) throws(StorageError) in
+            let result = try state.perform(operation, body)
+            state.news.losses.dropped -= result.lost
+            return result.rows
+        }
+    }
+
+    /// With the lock; what it has changed can be seen when this returns.
+    private func operate<Result: Sendable>(
+        _ body: @Sendable (inout StoreState) throws(StorageError) -> Result
+    ) throws(StorageError) -> Result {
         seam?()
         defer { seam?() }
         return try state.withLock { (state) throws(StorageError) in
             defer { publish(&state) }
-            let result = try state.perform(operation, body)
-            state.news.losses.dropped -= result.lost
-            return result.rows
+            return try body(&state)
         }
     }
 
